@@ -19,7 +19,8 @@ def main():
     if not times:
         print(f"slowest_tests: {sys.argv[1]} has no test", file=sys.stderr)
         return 1
-    print(f"The {min(SHOWN, len(times))} slowest of {len(times)} tests, {sum(time for time, *_ in times):.0f} s in all:")
+    total = sum(time for time, *_ in times)
+    print(f"The {min(SHOWN, len(times))} slowest of {len(times)} tests, {total:.0f} s in all:")
     for time, program, name in sorted(times, reverse=True)[:SHOWN]:
         print(f"{time:7.1f} s  {program} {name}")
     return 0

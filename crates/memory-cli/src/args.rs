@@ -3,67 +3,81 @@
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{Builder, Database, ErrorKind, MemoryEngine, Scope, admin::Mismatch, screening::ScreeningPolicy};
+use memory_engine::{Builder, Database, ErrorKind, MemoryEngine, Scope, admin::Mismatch};
 use memory_engine_server::local_zone;
 
 use crate::{
     database::{self, DatabaseArg},
     embedder::EmbedderArgs,
     engine_options::EngineOptions,
-    reranker::RerankerChoice,
-    settings::Settings,
 };
 
-/// The variable with the screening policy.
-const SCREENING_VARIABLE: &str = "MEMORY_SCREENING";
-
-/// The database and the models that a command uses.
-#[derive(Debug, Args)]
-pub(crate) struct StoreArgs {
-    /// Database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in the
-    /// variable DATABASE_URL (from the environment or .env)
+/// The database of a command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DatabaseArgs {
+    /// Database: a file or an address
+    ///
+    /// A SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in the variable
+    /// DATABASE_URL (from the environment or .env).
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
-    pub(crate) db: DatabaseArg,
-    #[command(flatten)]
-    pub(crate) embedder: EmbedderArgs,
-    /// Reranker of the best candidates: none, or a service (siliconflow, jina, cohere, voyage, tei, vllm), optionally
-    /// with :MODEL; its key is read from the environment or .env, for example from JINA_API_KEY
-    #[arg(long, env = "MEMORY_RERANKER", default_value = "none", value_name = "NAME")]
-    pub(crate) reranker: RerankerChoice,
-    /// Action for secrets and personal data before they are stored: `off`, or CATEGORY=ACTION with commas in between.
-    /// Categories: key, password, private_key, connection_string, card, bank_account, identity, email, phone. Actions:
-    /// store, mask, refuse. Default: the first four are masked [env: MEMORY_SCREENING]
-    #[arg(long, value_name = "POLICY")]
-    pub(crate) screening: Option<ScreeningPolicy>,
+    db: DatabaseArg,
 }
 
-impl StoreArgs {
+impl From<DatabaseArg> for DatabaseArgs {
+    fn from(db: DatabaseArg) -> Self {
+        Self { db }
+    }
+}
+
+impl DatabaseArgs {
     /// Returns the database.
+    ///
+    /// # Errors
+    /// As [`DatabaseArg::database`].
     pub(crate) fn database(&self) -> Result<Database> {
         self.db.database()
     }
 
-    /// Creates arguments without a reranker.
-    pub(crate) fn new(db: DatabaseArg, embedder: EmbedderArgs) -> Self {
-        Self { db, embedder, reranker: RerankerChoice::None, screening: None }
+    /// Opens an existing database for commands that need no index: with any analyzer and embedding space, and without
+    /// a model.
+    pub(crate) async fn open_without_indexes(&self) -> Result<MemoryEngine> {
+        self.open_without_indexes_with(EngineOptions::default()).await
     }
 
-    /// Returns the screening policy of the flag, of the engine's options, or of the environment and `.env`, in this
-    /// order.
-    pub(crate) fn policy(&self, option: Option<ScreeningPolicy>) -> Result<ScreeningPolicy> {
-        match self.screening.clone().or(option) {
-            Some(policy) => Ok(policy),
-            None => match Settings::load()?.get(SCREENING_VARIABLE) {
-                Some(text) => text.parse().context(SCREENING_VARIABLE),
-                None => Ok(ScreeningPolicy::default()),
-            },
-        }
+    /// As [`open_without_indexes`](Self::open_without_indexes), with options.
+    pub(crate) async fn open_without_indexes_with(&self, options: EngineOptions) -> Result<MemoryEngine> {
+        let database = self.database()?;
+        database::require_database(&database).await?;
+        open_leaving_indexes(&database, options).await
+    }
+}
+
+/// As [`DatabaseArgs::open_without_indexes`].
+pub(crate) async fn open_database_without_indexes(database: &Database) -> Result<MemoryEngine> {
+    open_leaving_indexes(database, EngineOptions::default()).await
+}
+
+async fn open_leaving_indexes(database: &Database, options: EngineOptions) -> Result<MemoryEngine> {
+    let builder = MemoryEngine::builder().database(database.clone()).on_mismatch(Mismatch::Leave).background(false);
+    options.configure(builder, database)?.build().await.with_context(|| database.to_string())
+}
+
+/// The database of a command, and the embedder of its vectors.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct StoreArgs {
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
+    #[command(flatten)]
+    pub(crate) embedder: EmbedderArgs,
+}
+
+impl StoreArgs {
+    pub(crate) fn new(database: impl Into<DatabaseArgs>, embedder: EmbedderArgs) -> Self {
+        Self { database: database.into(), embedder }
     }
 
     async fn builder(&self, database: &Database) -> Result<Builder> {
-        let builder = MemoryEngine::builder().database(database.clone());
-        let builder = self.embedder.configure(builder).await?;
-        self.reranker.configure(builder)
+        self.embedder.configure(MemoryEngine::builder().database(database.clone())).await
     }
 
     /// Opens the database; creates it if it does not exist.
@@ -77,7 +91,7 @@ impl StoreArgs {
         self.create_with(EngineOptions::default()).await
     }
 
-    /// As [`create`](Self::create), with enrichment of turns.
+    /// As [`create`](Self::create), with options.
     pub(crate) async fn create_with(&self, options: EngineOptions) -> Result<MemoryEngine> {
         self.build(options, false).await
     }
@@ -88,10 +102,9 @@ impl StoreArgs {
     }
 
     async fn build(&self, options: EngineOptions, background: bool) -> Result<MemoryEngine> {
-        let database = self.database()?;
+        let database = self.database.database()?;
         let context = || database.to_string();
-        let options = EngineOptions { screening: Some(self.policy(options.screening.clone())?), ..options };
-        let builder = options.clone().configure(self.builder(&database).await?, &database);
+        let builder = options.clone().configure(self.builder(&database).await?, &database)?;
         match builder.background(background).build().await {
             Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.is_auto() => {
                 let engine = Self::open_with_built_in_embedder(options, &database, background).await;
@@ -110,7 +123,7 @@ impl StoreArgs {
     ) -> Option<MemoryEngine> {
         for embedder in EmbedderArgs::built_in() {
             let builder = MemoryEngine::builder().database(database.clone());
-            let builder = options.clone().configure(embedder.configure(builder).await.ok()?, database);
+            let builder = options.clone().configure(embedder.configure(builder).await.ok()?, database).ok()?;
             if let Ok(engine) = builder.background(background).build().await {
                 return Some(engine);
             }
@@ -123,43 +136,28 @@ impl StoreArgs {
         self.open_with(EngineOptions::default()).await
     }
 
-    /// As [`open`](Self::open), with enrichment of turns.
+    /// As [`open`](Self::open), with options.
     pub(crate) async fn open_with(&self, options: EngineOptions) -> Result<MemoryEngine> {
-        database::require_database(&self.database()?).await?;
+        database::require_database(&self.database.database()?).await?;
         self.create_with(options).await
     }
 
-    /// Opens an existing database for commands that need no index: with any analyzer and embedding space, and without
-    /// a model.
-    pub(crate) async fn open_without_indexes(&self) -> Result<MemoryEngine> {
-        let database = self.database()?;
-        database::require_database(&database).await?;
-        open_database_without_indexes(&database).await
-    }
-
-    /// As [`open_without_indexes`](Self::open_without_indexes); creates a missing database.
-    pub(crate) async fn create_without_indexes(&self) -> Result<MemoryEngine> {
-        let database = self.database()?;
-        match database::require_database(&database).await {
-            Ok(()) => open_database_without_indexes(&database).await,
-            Err(_) => self.create().await,
+    /// As [`DatabaseArgs::open_without_indexes_with`]; creates a missing database.
+    pub(crate) async fn create_without_indexes(&self, options: EngineOptions) -> Result<MemoryEngine> {
+        match database::require_database(&self.database.database()?).await {
+            Ok(()) => self.database.open_without_indexes_with(options).await,
+            Err(_) => self.create_with(options).await,
         }
     }
 
     /// Opens an existing database whose indexes may have been built with another analyzer or embedder: terms are
     /// rebuilt, and vectors of this embedder are added next to the old ones.
     pub(crate) async fn open_to_reindex(&self) -> Result<MemoryEngine> {
-        let database = self.database()?;
+        let database = self.database.database()?;
         database::require_database(&database).await?;
         let builder = self.builder(&database).await?.on_mismatch(Mismatch::Refill).background(false);
         builder.build().await.with_context(|| database.to_string())
     }
-}
-
-/// Opens an existing database for commands that need no index.
-pub(crate) async fn open_database_without_indexes(database: &Database) -> Result<MemoryEngine> {
-    let builder = MemoryEngine::builder().database(database.clone()).on_mismatch(Mismatch::Leave).background(false);
-    builder.build().await.with_context(|| database.to_string())
 }
 
 /// The scope of a command.
@@ -221,8 +219,9 @@ impl ScopeArgs {
 /// The time zone of a command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ZoneArgs {
-    /// Time zone of dates and of times without a zone, such as Asia/Shanghai, +08:00 or UTC; default: that of this
-    /// machine
+    /// Time zone, such as Asia/Shanghai; default: that of this machine
+    ///
+    /// The zone of printed dates, and of times without a zone. A name, an offset such as +08:00, or UTC.
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true, value_parser = zone)]
     timezone: Option<TimeZone>,
 }

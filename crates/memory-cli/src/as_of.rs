@@ -8,7 +8,9 @@ use memory_engine::{MemoryEngine, Page, ScanQuery, Scope, Timestamp};
 /// The time at which memories are read.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct AsOfArgs {
-    /// Read the memories that were current at this time, as they were then; default: now
+    /// Read the memories that were current at this time; default: now
+    ///
+    /// They are shown as they were then.
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
 }

@@ -21,11 +21,15 @@ pub(crate) const TRACES_REMAIN: u8 = 3;
 /// The options for a certificate.
 #[derive(Debug, Args)]
 pub(crate) struct CertificateArgs {
-    /// Search the store for traces of the deleted records, and write a signed certificate into this new file
+    /// Write a signed certificate of the deletion into this new file
+    ///
+    /// The store is searched for traces of the deleted records before.
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
-    /// File with the key that signs the certificate, from `memory certificate-key`; default: the key in the variable
-    /// MEMORY_CERTIFICATE_KEY (from the environment or .env)
+    /// File with the key that signs the certificate
+    ///
+    /// `memory certificate-key` creates one. Default: the key in the variable MEMORY_CERTIFICATE_KEY (from the
+    /// environment or .env).
     #[arg(long, value_name = "FILE", requires = "certificate")]
     certificate_key: Option<PathBuf>,
 }

@@ -9,13 +9,18 @@ use crate::{method::ExtractionMethod, remote};
 /// The enrichment of turns.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DigestArgs {
-    /// Extraction of topics, facts and summaries from turns: none, rules, or the chat model of a service
-    /// (siliconflow, openai, deepseek, ollama, openrouter, vllm), optionally with :MODEL; its key is read from the
-    /// environment or .env, for example from OPENAI_API_KEY. If the model fails, the rules are used
-    #[arg(long = "digest", env = "MEMORY_DIGEST", default_value = "none", value_name = "NAME")]
+    /// Facts: none, rules or a service
+    ///
+    /// The extraction of topics, facts and summaries. A service is siliconflow, openai, deepseek, ollama, openrouter or
+    /// vllm, optionally with :MODEL: its chat model
+    /// extracts them from turns. Its key is read from the environment or .env, for example from OPENAI_API_KEY. If the
+    /// model fails, the rules are used.
+    #[arg(long = "digest", env = "MEMORY_DIGEST", hide_env_values = true, default_value = "none", value_name = "NAME")]
     pub(crate) digest: ExtractionMethod,
-    /// Number of messages after which the profile of a user is refreshed; default: no profiles
-    #[arg(long, env = "MEMORY_PROFILE_EVERY", value_name = "MESSAGES")]
+    /// Messages between refreshes of a profile
+    ///
+    /// Default: no profiles.
+    #[arg(long, env = "MEMORY_PROFILE_EVERY", hide_env_values = true, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) profile_every: Option<u32>,
 }

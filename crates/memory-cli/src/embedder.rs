@@ -2,7 +2,6 @@
 
 use std::{
     env,
-    io::IsTerminal,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -24,17 +23,34 @@ const E5_FROM_HUB: &str = "multilingual-e5-small";
 /// The file that is downloaded last: a folder with it is complete.
 const WEIGHTS: &str = "model.safetensors";
 
+/// A hint for people without a local model.
+pub(crate) const MODEL_HINT: &str = "\
+Without a local model, English is compared by a table of words, and other languages by spelling.
+`memory models fetch` downloads a model that compares the meaning in about 100 languages.";
+
 /// The choice of the embedder.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EmbedderArgs {
-    /// Embedder: auto (the local model if it is installed, otherwise words), words (English by word vectors, other
-    /// languages by spelling), hash (spelling only), local:e5-small, local:PATH of a model, or a service (siliconflow,
-    /// openai, ollama, openrouter, vllm), optionally with :MODEL or :MODEL@DIMENSIONS; its key and its base URL are
-    /// read from the environment or .env, for example from OPENAI_API_KEY and OPENAI_BASE_URL
-    #[arg(long, env = "MEMORY_EMBEDDER", default_value = "auto", value_name = "NAME")]
+    /// Embedder: words, local:PATH, …
+    ///
+    /// auto is the local model if it is installed, otherwise words. words compares English by word vectors and other
+    /// languages by spelling, hash compares by spelling only. local:e5-small is the model of `memory models fetch`,
+    /// local:PATH another one. A service is siliconflow, openai, ollama, openrouter or vllm, optionally with :MODEL or
+    /// :MODEL@DIMENSIONS. Its key and its base URL are read from the environment or .env, for example from
+    /// OPENAI_API_KEY and OPENAI_BASE_URL.
+    #[arg(long, env = "MEMORY_EMBEDDER", hide_env_values = true, default_value = "auto", value_name = "NAME")]
     pub(crate) embedder: EmbedderChoice,
-    /// Folder of local models, each in its own subfolder
-    #[arg(long, env = "MEMORY_MODELS_DIR", value_name = "DIR")]
+    #[command(flatten)]
+    pub(crate) models: ModelFolderArgs,
+}
+
+/// The folder of local models.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ModelFolderArgs {
+    /// Folder of local models
+    ///
+    /// Each model is in its own subfolder.
+    #[arg(long, env = "MEMORY_MODELS_DIR", hide_env_values = true, value_name = "DIR")]
     pub(crate) models_dir: Option<PathBuf>,
 }
 
@@ -76,20 +92,26 @@ impl FromStr for EmbedderChoice {
     }
 }
 
+impl From<EmbedderChoice> for EmbedderArgs {
+    fn from(embedder: EmbedderChoice) -> Self {
+        Self { embedder, models: ModelFolderArgs::default() }
+    }
+}
+
 impl EmbedderArgs {
     /// Chooses the embedder that needs no model.
     pub(crate) fn words() -> Self {
-        Self { embedder: EmbedderChoice::Words, models_dir: None }
+        EmbedderChoice::Words.into()
     }
 
     /// Chooses a local model if there is one.
     pub(crate) fn auto() -> Self {
-        Self { embedder: EmbedderChoice::Auto, models_dir: None }
+        EmbedderChoice::Auto.into()
     }
 
     /// The embedders that need no model. A store that was made with one of them keeps it if none is named.
     pub(crate) fn built_in() -> [Self; 2] {
-        [EmbedderChoice::Words, EmbedderChoice::Hash].map(|embedder| Self { embedder, models_dir: None })
+        [EmbedderChoice::Words, EmbedderChoice::Hash].map(Self::from)
     }
 
     /// Returns true if the embedder is chosen automatically.
@@ -103,30 +125,18 @@ impl EmbedderArgs {
             EmbedderChoice::Remote(service) => return Ok(builder.embedder(remote::embedder(service).await?)),
             EmbedderChoice::Words => return Ok(builder.embedder(WordEmbedder::new())),
             EmbedderChoice::Hash => return Ok(builder.embedder(HashEmbedder::default())),
-            EmbedderChoice::Auto => match self.find() {
+            EmbedderChoice::Auto => match self.models.find() {
                 Some(path) => path,
-                None => {
-                    self.suggest_model();
-                    return Ok(builder.embedder(WordEmbedder::new()));
-                }
+                None => return Ok(builder.embedder(WordEmbedder::new())),
             },
-            EmbedderChoice::E5 => self.require_model()?,
+            EmbedderChoice::E5 => self.models.require_model()?,
             EmbedderChoice::At(path) => path.clone(),
         };
         Ok(builder.local_model(&LocalModel::open(path).await?))
     }
+}
 
-    fn suggest_model(&self) {
-        if std::io::stderr().is_terminal() {
-            let folder = self.folders().into_iter().next().unwrap_or_else(|| "models".into());
-            let folder = folder.display();
-            report_line!(
-                "no local model: search compares English by a table of words, and other languages by spelling. \
-                 `memory models fetch` or `scripts/get-models {folder}` downloads a model."
-            );
-        }
-    }
-
+impl ModelFolderArgs {
     /// Returns the path of the local model if it exists.
     pub(crate) fn find(&self) -> Option<PathBuf> {
         self.folders().iter().find_map(|folder| find_model(folder))
@@ -151,9 +161,8 @@ impl EmbedderArgs {
     ///
     /// # Errors
     /// If there is none.
-    pub(crate) fn folder(models_dir: Option<PathBuf>) -> Result<PathBuf> {
-        let folders = Self { embedder: EmbedderChoice::Auto, models_dir }.folders();
-        folders.into_iter().next().context("no folder for models; set one with --models-dir DIR")
+    pub(crate) fn folder(&self) -> Result<PathBuf> {
+        self.folders().into_iter().next().context("no folder for models; set one with --models-dir DIR")
     }
 
     /// Returns the folders that may contain models: the named one, or else the user's cache.

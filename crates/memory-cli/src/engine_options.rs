@@ -12,19 +12,48 @@ use memory_engine::{
 };
 use memory_engine_server::local_zone;
 
-use crate::{digest::DigestArgs, graph::GraphArgs, method::ExtractionMethod};
+use crate::{
+    digest::DigestArgs,
+    graph::GraphArgs,
+    method::ExtractionMethod,
+    reranker::{RerankerArgs, RerankerChoice},
+    screening::ScreeningArgs,
+};
 
-/// The options for the enrichment of turns: topics, facts, summaries and the graph.
+/// The options of commands that recall.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RecallArgs {
+    #[command(flatten)]
+    reranker: RerankerArgs,
+    #[command(flatten)]
+    graph: GraphArgs,
+}
+
+impl RecallArgs {
+    /// Returns engine options with this reranker and graph.
+    pub(crate) fn engine_options(&self) -> EngineOptions {
+        let Self { reranker: RerankerArgs { reranker }, graph } = self;
+        EngineOptions { reranker: reranker.clone(), graph: graph.reader(), ..EngineOptions::default() }
+    }
+}
+
+/// The options of commands that store texts: their screening, their enrichment by topics, facts, summaries and the
+/// graph, and the review of new memories.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EnrichmentArgs {
+    #[command(flatten)]
+    pub(crate) screening: ScreeningArgs,
     #[command(flatten)]
     pub(crate) digest: DigestArgs,
     #[command(flatten)]
     pub(crate) graph: GraphArgs,
-    /// New memories that wait until `memory review` accepts them, or are not stored: SOURCE=MODE, separated by commas,
-    /// as in model_facts=review,imports=reject. Sources are rule_facts, model_facts, facts (both), summaries, profiles,
-    /// imports, tools and all; modes are automatic, review and reject. Default: all automatic
-    #[arg(long, env = "MEMORY_REVIEW", value_name = "SOURCE=MODE")]
+    /// New memories that wait for `memory review`
+    ///
+    /// They wait or are not stored: SOURCE=MODE, separated by commas, as in model_facts=review,imports=reject. Sources
+    /// are rule_facts, model_facts,
+    /// facts (both), summaries, profiles, imports, tools and all. Modes are automatic, review and reject. Default: all
+    /// automatic.
+    #[arg(long, env = "MEMORY_REVIEW", hide_env_values = true, value_name = "SOURCE=MODE")]
     pub(crate) review: Option<ReviewPolicy>,
 }
 
@@ -35,13 +64,15 @@ pub(crate) struct EngineOptions {
     pub(crate) enrichment: EnrichmentOptions,
     /// The extractor of entities and relations.
     pub(crate) graph: Option<Arc<dyn GraphExtractor>>,
+    /// The reranker.
+    pub(crate) reranker: RerankerChoice,
     /// The rewrite of vague queries.
     pub(crate) rewrite: Option<Rewrite>,
     /// Options of recalls. Default: those of the engine.
     pub(crate) recall: Option<RecallOptions>,
     /// The scenes that are visible from each scene. Default: that of the engine.
     pub(crate) scene_policy: Option<ScenePolicy>,
-    /// The action for each category of secrets. Default: that of the engine.
+    /// The action for each category of secrets. Default: that of the environment.
     pub(crate) screening: Option<ScreeningPolicy>,
     /// The mode and retention of the audit log. Default: an existing log is continued.
     pub(crate) audit: AuditOptions,
@@ -74,9 +105,13 @@ impl EngineOptions {
     }
 
     /// Applies the options to a builder for this database.
-    pub(crate) fn configure(self, builder: Builder, database: &Database) -> Builder {
-        let mut builder =
-            builder.audit(self.audit).enrichment(self.enrichment).zone(self.zone.unwrap_or_else(local_zone));
+    ///
+    /// # Errors
+    /// If the reranker has no key or no model. If the screening policy in the environment is not valid.
+    pub(crate) fn configure(self, builder: Builder, database: &Database) -> Result<Builder> {
+        let screening = ScreeningArgs { screening: self.screening }.policy()?;
+        let mut builder = self.reranker.configure(builder)?.screening(screening);
+        builder = builder.audit(self.audit).enrichment(self.enrichment).zone(self.zone.unwrap_or_else(local_zone));
         builder = builder.review(self.review).retention(self.retention);
         if let Some(language) = self.language {
             builder = builder.language(language);
@@ -101,13 +136,10 @@ impl EngineOptions {
         if let Some(policy) = self.scene_policy {
             builder = builder.scene_policy(policy);
         }
-        if let Some(policy) = self.screening {
-            builder = builder.screening(policy);
-        }
-        match self.graph {
+        Ok(match self.graph {
             Some(extractor) => builder.graph(extractor),
             None => builder,
-        }
+        })
     }
 }
 
@@ -115,12 +147,13 @@ impl EnrichmentArgs {
     /// Returns engine options with this enrichment. No service is called yet.
     ///
     /// # Errors
-    /// If a key or the name of a model is missing.
+    /// If a key or the name of a model is missing. If the screening policy in the environment is not valid.
     pub(crate) fn engine_options(&self) -> Result<EngineOptions> {
         Ok(EngineOptions {
             enrichment: self.digest.options()?,
             graph: self.graph.extractor()?,
             review: self.review.unwrap_or_default(),
+            screening: Some(self.screening.policy()?),
             ..EngineOptions::default()
         })
     }

@@ -1,10 +1,15 @@
 //! Error messages for people.
 
-/// Joins the messages of an error's chain down to the engine's own error. The causes below it are for debugging.
+/// Joins the messages of an error's chain down to the engine's own error. The causes below it are for debugging. A
+/// message that a later one contains, such as a path, is left out.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
     let engine = error.chain().position(|e| e.is::<memory_engine::Error>());
-    let parts = error.chain().take(engine.map_or(usize::MAX, |n| n + 1)).map(ToString::to_string);
-    parts.collect::<Vec<_>>().join(": ")
+    let mut parts: Vec<String> = Vec::new();
+    for part in error.chain().take(engine.map_or(usize::MAX, |n| n + 1)).map(ToString::to_string) {
+        parts.retain(|earlier| !part.contains(earlier.as_str()));
+        parts.push(part);
+    }
+    parts.join(": ")
 }
 
 /// Returns the command or the option that solves the problem, if there is one.
@@ -55,6 +60,13 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_cause_says_is_not_said_twice() {
+        let error = |cause: &'static str| anyhow::Error::msg(cause).context("a.db").context("the copy is incomplete");
+        assert_eq!(describe(&error("open: a.db: no access")), "the copy is incomplete: open: a.db: no access");
+        assert_eq!(describe(&error("disk full")), "the copy is incomplete: a.db: disk full");
+    }
 
     #[test]
     fn a_hint_names_the_option_for_the_stored_vectors() {

@@ -11,11 +11,14 @@ use crate::{method::ExtractionMethod, remote};
 /// Extraction of entities and relations.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GraphArgs {
-    /// Extraction of entities and relations from turns, which searches then use: none, rules, or the chat model of a
-    /// service (siliconflow, openai, deepseek, ollama, openrouter, vllm), optionally with :MODEL; its key is read
-    /// from the environment or .env, for example from OPENAI_API_KEY. If the model fails, turns stay queued, and are
-    /// found by keywords and vectors meanwhile
-    #[arg(long = "graph", env = "MEMORY_GRAPH", default_value = "none", value_name = "NAME")]
+    /// Graph: none, rules or a service
+    ///
+    /// The graph has entities and their relations. A service is siliconflow, openai, deepseek, ollama, openrouter or
+    /// vllm, optionally with :MODEL: its chat model
+    /// extracts them from turns. Its key is read from the environment or .env, for example from OPENAI_API_KEY. If the
+    /// model fails, turns stay queued, and are found by keywords and vectors meanwhile. A search uses the stored graph
+    /// with any value except none, and calls no service.
+    #[arg(long = "graph", env = "MEMORY_GRAPH", hide_env_values = true, default_value = "none", value_name = "NAME")]
     pub(crate) graph: ExtractionMethod,
 }
 

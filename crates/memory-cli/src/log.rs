@@ -1,5 +1,7 @@
 //! The log of a server, and with the feature `otel` its traces.
 
+use std::io::IsTerminal;
+
 use anyhow::{Context, Result};
 use memory_engine_server::{LogConfig, LogFormat};
 use tracing::{Level, Metadata, Subscriber};
@@ -56,6 +58,10 @@ fn never_has_texts(metadata: &Metadata<'_>) -> bool {
 fn lines<S: Subscriber + for<'s> LookupSpan<'s>>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync> {
     // A line that cannot be written is dropped. The message about it would go to the same place, and panic.
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
+    // An empty NO_COLOR counts as not set.
+    let has_colors =
+        std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && std::io::stderr().is_terminal();
+    let lines = lines.with_ansi(has_colors);
     match format {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().flatten_event(true).boxed(),

@@ -32,7 +32,7 @@ pub(crate) async fn write_folder(
     if !is_empty {
         bail!("{} has files already; name a new or an empty folder with --output", folder.display());
     }
-    let bar = output::progress(engine.stats(scope).await?.records, "exporting {wide_bar} {pos}/{len} {eta}");
+    let bar = output::progress(engine.stats(scope).await?.records, "exporting {wide_bar} {pos}/{len} records {eta}");
     let active = Filter::eq(Field::State, State::Active.as_str());
     let mut query = ScanQuery::oldest(PAGE_RECORDS).with_filter(active);
     let mut count = 0;

@@ -22,7 +22,7 @@ pub(crate) async fn write_corpus(
     as_of: Option<Timestamp>,
     mut write: impl FnMut(&str) -> Result<()>,
 ) -> Result<u64> {
-    let bar = output::progress(engine.stats(scope).await?.records, "exporting {wide_bar} {pos}/{len} {eta}");
+    let bar = output::progress(engine.stats(scope).await?.records, "exporting {wide_bar} {pos}/{len} records {eta}");
     let head = json!({
         "@context": CORPUS_CONTEXT,
         "@type": "MemoryCorpus",

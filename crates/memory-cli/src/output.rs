@@ -90,7 +90,7 @@ pub(crate) async fn cut_over(
 }
 
 fn job_bar(label: &str) -> ProgressBar {
-    progress(0, &format!("{label:<9} {{wide_bar}} {{pos}}/{{len}} {{per_sec}} {{eta}}"))
+    progress(0, &format!("{label:<9} {{wide_bar}} {{pos}}/{{len}} jobs {{per_sec}} {{eta}}"))
 }
 
 fn show_progress(bar: &ProgressBar, progress: Progress) {

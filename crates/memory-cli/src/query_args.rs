@@ -18,10 +18,14 @@ pub(crate) struct QueryArgs {
     /// Only records before this time
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
-    /// Only records from the time that the query names, such as "last week", 去年夏天 or "in May 2023"
+    /// Only records from the time that the query names
+    ///
+    /// Such as "last week", 去年夏天 or "in May 2023".
     #[arg(long)]
     pub(crate) only_then: bool,
-    /// Time of the query, which decides what "last week" in it means; default: now
+    /// Time of the query; default: now
+    ///
+    /// It decides what "last week" in it means.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
     #[command(flatten)]

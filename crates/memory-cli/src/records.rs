@@ -1,7 +1,9 @@
 //! Finds records by the ids that people type, and reads many records page by page.
 
 use anyhow::{Result, bail};
-use memory_engine::{Field, Filter, MemoryEngine, Record, RecordId, ScanQuery, Scope};
+use memory_engine::{Field, Filter, MemoryEngine, Record, RecordId, ScanQuery, Scope, admin};
+
+use crate::args::DatabaseArgs;
 
 /// Number of records of one page.
 pub(crate) const PAGE_RECORDS: usize = 1000;
@@ -62,6 +64,38 @@ pub(crate) async fn resolve_or_parse(
         }
     }
     Ok(resolved)
+}
+
+/// Maximum number of users that a hint names.
+const MAX_NAMED_USERS: usize = 5;
+
+/// Prints on standard error if the user of a scope has no records, and names the users that have some.
+pub(crate) async fn report_missing_user(engine: &MemoryEngine, database: &DatabaseArgs, scope: &Scope) -> Result<()> {
+    if engine.stats(&scope.namespace()).await?.records > 0 {
+        return Ok(());
+    }
+    let database = database.database()?;
+    let tenant = scope.tenant();
+    let mut users = Vec::new();
+    for known in admin::namespaces(&database).await?.iter().filter(|known| known.tenant() == tenant) {
+        // A user whose records were forgotten still has tombstones.
+        if let Some(user) = known.user_name()
+            && engine.stats(known).await?.records > 0
+        {
+            users.push(user.to_owned());
+        }
+        if users.len() > MAX_NAMED_USERS {
+            users[MAX_NAMED_USERS] = "…".into();
+            break;
+        }
+    }
+    match scope.user_name() {
+        Some(user) if !users.is_empty() => {
+            report_line!("{database} has no records of user {user}; it has records of {}", users.join(", "));
+        }
+        _ => report_line!("{database} has no records of tenant {tenant}; `memory add TEXT --user NAME` stores one"),
+    }
+    Ok(())
 }
 
 /// Fails if no record is at the scope itself although some are within it: then the scope lacks an agent or a branch.

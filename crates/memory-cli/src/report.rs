@@ -12,7 +12,9 @@ use crate::output;
 /// The option `--json`.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct ReportArgs {
-    /// Print the report as JSON; long commands also print a line after every batch
+    /// Print the report as JSON
+    ///
+    /// Long commands also print a line after every batch.
     #[arg(long)]
     pub(crate) json: bool,
 }

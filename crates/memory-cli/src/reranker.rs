@@ -3,14 +3,28 @@
 use std::str::FromStr;
 
 use anyhow::Result;
+use clap::Args;
 use memory_engine::{Builder, http_models::RerankApi};
 
 use crate::remote::{self, Remote};
 
+/// The choice of the reranker.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RerankerArgs {
+    /// Reranker: none or a service
+    ///
+    /// It orders the best candidates. A service is siliconflow, jina, cohere, voyage, tei or vllm, optionally with
+    /// :MODEL. Its key is read from the
+    /// environment or .env, for example from JINA_API_KEY.
+    #[arg(long, env = "MEMORY_RERANKER", hide_env_values = true, default_value = "none", value_name = "NAME")]
+    pub(crate) reranker: RerankerChoice,
+}
+
 /// A reranker by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum RerankerChoice {
     /// None.
+    #[default]
     None,
     /// A service.
     Remote(Remote<RerankApi>),

@@ -9,12 +9,14 @@ use memory_engine_server::{Config, Dialect, LoadedConfig, Setting, Sources, Upst
 
 use crate::{
     args::StoreArgs,
+    database::DatabaseArg,
     digest::DigestArgs,
-    embedder::EmbedderArgs,
+    embedder::{EmbedderArgs, ModelFolderArgs},
     engine_options::{EngineOptions, EnrichmentArgs},
     graph::GraphArgs,
     method::ExtractionMethod,
     remote,
+    screening::ScreeningArgs,
     settings::Settings,
 };
 
@@ -26,8 +28,10 @@ const PREFIX: &str = "MEMORY_";
 /// `MEMORY_LIMITS__MAX_CONCURRENT` for `limits.max_concurrent`), which overrides the file.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ConfigArgs {
-    /// Configuration file; default: memory.toml, if it exists
-    #[arg(long, env = "MEMORY_CONFIG", value_name = "FILE")]
+    /// Configuration file
+    ///
+    /// Default: memory.toml, if it exists.
+    #[arg(long, env = "MEMORY_CONFIG", hide_env_values = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Address to listen on [default: 127.0.0.1:8765]
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -41,15 +45,16 @@ pub(crate) struct ConfigArgs {
     /// Reranker, as in other commands [default: none]
     #[arg(long, value_name = "NAME")]
     reranker: Option<String>,
-    /// Extraction of facts and summaries, as in other commands [default: rules]
+    /// Extraction of facts and summaries [default: rules]
     #[arg(long, value_name = "NAME")]
     digest: Option<String>,
-    /// Extraction of entities and relations, as in other commands [default: none]
+    /// Extraction of entities and relations [default: none]
     #[arg(long, value_name = "NAME")]
     graph: Option<String>,
-    /// Service behind the chat gateway: siliconflow, openai, deepseek, ollama, openrouter or vllm; its key is read from
-    /// the environment or .env, for example from OPENAI_API_KEY. The configuration file can set other services. Can be
-    /// repeated
+    /// Service behind the chat gateway; repeatable
+    ///
+    /// siliconflow, openai, deepseek, ollama, openrouter or vllm. Its key is read from the environment or .env, for
+    /// example from OPENAI_API_KEY. The configuration file can set other services.
     #[arg(long, value_name = "NAME")]
     upstream: Vec<Preset>,
 }
@@ -126,22 +131,22 @@ pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
     let graph = GraphArgs { graph: config.graph.parse().map_err(named("graph"))? };
     let embedder = EmbedderArgs {
         embedder: config.embedder.parse().map_err(named("embedder"))?,
-        models_dir: config.models_dir.as_ref().map(PathBuf::from),
+        models: ModelFolderArgs { models_dir: config.models_dir.as_ref().map(PathBuf::from) },
     };
-    let reranker = config.reranker.parse().map_err(named("reranker"))?;
-    let Ok(db) = config.db.parse();
+    let screening = ScreeningArgs { screening: Some(config.screening.clone()) };
+    let Ok(db): Result<DatabaseArg, _> = config.db.parse();
     let options = EngineOptions {
+        reranker: config.reranker.parse().map_err(named("reranker"))?,
         page_cache: Some(config.page_cache_bytes),
         rewrite: rewrite(&config.rewrite)?,
         recall: Some(config.recall),
         scene_policy: Some(config.scene_policy.clone()),
-        screening: Some(config.screening.clone()),
         audit: config.audit.options(),
         retention: config.retention.policy()?,
-        ..EnrichmentArgs { digest, graph, review: Some(config.review) }.engine_options()?
+        ..EnrichmentArgs { screening, digest, graph, review: Some(config.review) }.engine_options()?
     };
     let options = options.with_locale(config.time_zone()?, config.language);
-    StoreArgs { db, embedder, reranker, screening: None }.serve(options).await
+    StoreArgs::new(db, embedder).serve(options).await
 }
 
 /// Returns the rewrite of vague queries by the chat model of a service.

@@ -1,19 +1,27 @@
 //! The sources of settings and their precedence.
 
-use std::path::PathBuf;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use figment::{
-    Error as FigmentError, Figment, Metadata, Profile, Provider,
+    Error as FigmentError, Figment, Metadata, Profile, Provider, Source,
     error::Kind,
     providers::{Format, Serialized},
     value::{Dict, Map, Value},
 };
 use memory_engine::{Error, Result};
 use serde::de::DeserializeOwned;
+use toml::de::{DeTable, DeValue};
 
 use crate::config::Config;
 
 const PREFIX: &str = "MEMORY_";
+/// The page with the list of settings.
+const SETTINGS_PAGE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/reference/configuration.md");
+/// Minimum similarity (0–1) of a known setting to an unknown one of which it is suggested, as in `clap`.
+const MIN_SUGGESTION_SIMILARITY: f64 = 0.7;
 
 /// The sources of settings. Flags override variables, those override the file, and that overrides the defaults.
 #[derive(Debug, Clone, Default)]
@@ -181,7 +189,7 @@ fn collect_settings(figment: &Figment, name: String, value: &Value, found: &mut 
     }
     let source = match figment.get_metadata(value.tag()) {
         Some(metadata) => match &metadata.source {
-            Some(figment::Source::File(file)) => file.display().to_string(),
+            Some(Source::File(file)) => file.display().to_string(),
             _ if metadata.name.contains("Config") => "default".to_owned(),
             _ => metadata.name.to_string(),
         },
@@ -222,12 +230,56 @@ fn config_error(error: FigmentError) -> Error {
     let first = error.into_iter().next();
     let Some(first) = first else { return Error::invalid("config", "the configuration cannot be read") };
     let location = match first.metadata.as_ref().map(|metadata| (&metadata.source, &metadata.name)) {
+        Some((Some(Source::File(file)), _)) => match line_of(file, &first.path) {
+            Some(line) => format!(" in {}, line {line}", file.display()),
+            None => format!(" in {}", file.display()),
+        },
         Some((Some(source), _)) => format!(" in {source}"),
         Some((None, name)) => format!(" in {name}"),
         None => String::new(),
     };
-    let setting = if first.path.is_empty() { String::new() } else { format!(" for {}", first.path.join(".")) };
-    Error::invalid("config", format!("{}{setting}{location}", problem(&first.kind)))
+    let setting = first.path.join(".");
+    let message = match &first.kind {
+        Kind::UnknownField(name, known) => {
+            format!("unknown setting {setting}{location}; {}", suggestion(name, known))
+        }
+        kind if setting.is_empty() => format!("{}{location}", problem(kind)),
+        kind => format!("{} for {setting}{location}", problem(kind)),
+    };
+    Error::invalid("config", message)
+}
+
+/// Returns the line of a setting in a TOML file, or that of the last section around it that the file has.
+fn line_of(file: &Path, setting: &[String]) -> Option<usize> {
+    let text = fs::read_to_string(file).ok()?;
+    let mut value = &DeValue::Table(DeTable::parse(&text).ok()?.into_inner());
+    let mut position = None;
+    for name in setting {
+        let (start, inner) = if let DeValue::Table(table) = value
+            && let Some((key, inner)) = table.iter().find(|(key, _)| key.get_ref() == name)
+        {
+            (key.span().start, inner)
+        } else if let DeValue::Array(items) = value
+            && let Some(item) = name.parse().ok().and_then(|index: usize| items.get(index))
+        {
+            (item.span().start, item)
+        } else {
+            break;
+        };
+        position = Some(start);
+        value = inner.get_ref();
+    }
+    Some(text.get(..position?)?.matches('\n').count() + 1)
+}
+
+/// Returns the known setting that is most similar to an unknown one, or else the page that lists the settings.
+fn suggestion(unknown: &str, known: &[&str]) -> String {
+    let candidates = known.iter().map(|name| (strsim::jaro(unknown, name), name));
+    let nearest = candidates.max_by(|a, b| a.0.total_cmp(&b.0));
+    match nearest {
+        Some((similarity, name)) if similarity > MIN_SUGGESTION_SIMILARITY => format!("did you mean {name}?"),
+        _ => format!("the settings are listed at {SETTINGS_PAGE}"),
+    }
 }
 
 /// Describes the problem without the invalid value, which may be a secret.

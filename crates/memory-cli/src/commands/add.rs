@@ -39,7 +39,9 @@ pub(crate) struct AddCommand {
     /// Scene of the record
     #[arg(long)]
     scene: Option<String>,
-    /// Kind of the record, such as turn, fact or note; not `ledger/…`
+    /// Kind of the record, such as fact or note
+    ///
+    /// Kinds that begin with `ledger/` are refused.
     #[arg(long, default_value = "turn", value_parser = kind)]
     kind: Kind,
     /// Pin the record: it does not expire, and is part of every context
@@ -48,7 +50,7 @@ pub(crate) struct AddCommand {
     /// Importance, from 0 to 1
     #[arg(long, value_name = "NUMBER", default_value_t = 0.5)]
     importance: f64,
-    /// Time after which the record expires, as in 30d or 12h; default: never
+    /// Time after which the record expires, as in 30d; default: never
     #[arg(long, value_name = "DURATION")]
     expires_in: Option<TimeToLive>,
     /// Labels, separated by commas

@@ -16,7 +16,9 @@ use memory_engine::{
 };
 
 use crate::{
-    args::{ScopeArgs, StoreArgs, ZoneArgs},
+    args::{DatabaseArgs, ScopeArgs, StoreArgs, ZoneArgs},
+    embedder::EmbedderArgs,
+    engine_options::EngineOptions,
     output,
     output_file::OutputFile,
     report::ReportArgs,
@@ -26,9 +28,10 @@ use crate::{
 const EXPORT_PAGE_ENTRIES: usize = 1000;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Read and verify the audit log: who changed, deleted or exported which records, and when, without their texts.
+/// Read and verify the log of who changed, deleted or exported records.
 ///
-/// Nothing is logged until `memory audit start`. From then on, every command and every server that opens the store
+/// Entries have no texts of records. Nothing is logged until `memory audit start`. From then on, every command and
+/// every server that opens the store
 /// logs. A running server has to be started again.
 #[derive(Debug, Args)]
 pub(crate) struct AuditCommand {
@@ -39,12 +42,14 @@ pub(crate) struct AuditCommand {
 #[derive(Debug, Subcommand)]
 enum AuditSubcommand {
     /// Begin the log of the tenant; everything that opens the store later logs
-    Start(TenantArgs),
+    Start(Start),
     /// List entries, newest first
     List(List),
     /// Check that no entry was changed or removed; the exit code is 1 if one was
     Verify(Verify),
-    /// Print the number and the hash of the latest entry, to be noted outside of the database for `verify --expect`
+    /// Print the number and the hash of the latest entry
+    ///
+    /// Note them outside of the database, for `verify --expect`.
     Head(TenantArgs),
     /// Remove old entries; the removal is logged
     Prune(Prune),
@@ -52,11 +57,19 @@ enum AuditSubcommand {
     Export(Export),
 }
 
-/// A store and a scope.
+#[derive(Debug, Args)]
+struct Start {
+    #[command(flatten)]
+    target: TenantArgs,
+    #[command(flatten)]
+    embedder: EmbedderArgs,
+}
+
+/// A database and a scope.
 #[derive(Debug, Args)]
 struct TenantArgs {
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     #[command(flatten)]
@@ -80,19 +93,23 @@ struct List {
 /// The entries that are listed.
 #[derive(Debug, Args)]
 struct EntryFilter {
-    /// Only entries of this key: the name of a key of the server, cli:USER for commands, or engine for background work
+    /// Only entries of this key
+    ///
+    /// The name of a key of the server, cli:USER for commands, or engine for background work.
     #[arg(long, value_name = "NAME")]
     key: Option<String>,
     /// Only entries of this program or agent, as it states itself
     #[arg(long, value_name = "NAME")]
     program: Option<String>,
-    /// Only entries with this action, such as delete or export; can be repeated
+    /// Only entries with this action, such as delete; repeatable
     #[arg(long, value_name = "NAME")]
     action: Vec<AuditAction>,
     /// Only entries that name this record
     #[arg(long, value_name = "ID")]
     record: Option<RecordId>,
-    /// Only entries written at this time or later, such as 2026-02-18 or 2026-02-18T20:00
+    /// Only entries written at this time or later
+    ///
+    /// Such as 2026-02-18 or 2026-02-18T20:00.
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only entries written before this time
@@ -104,7 +121,9 @@ struct EntryFilter {
 
 #[derive(Debug, Args)]
 struct Verify {
-    /// An entry that was noted earlier with `memory audit head`; the log must contain it
+    /// Entry that the log must contain
+    ///
+    /// It was noted earlier with `memory audit head`.
     #[arg(long, value_name = "SEQUENCE:HASH")]
     expect: Option<AuditHead>,
     #[command(flatten)]
@@ -113,7 +132,7 @@ struct Verify {
 
 #[derive(Debug, Args)]
 struct Prune {
-    /// Remove entries that were written before this time, such as 2026-02-18
+    /// Remove entries written before this time, such as 2026-02-18
     #[arg(long, value_name = "TIME", required_unless_present = "keep_days", conflicts_with = "keep_days")]
     before: Option<String>,
     /// Remove entries that are older than this number of days
@@ -131,7 +150,7 @@ struct Export {
     #[arg(long, short)]
     output: Option<PathBuf>,
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     scope: ScopeArgs,
 }
@@ -139,7 +158,7 @@ struct Export {
 impl AuditCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         match self.action {
-            AuditSubcommand::Start(target) => target.start().await,
+            AuditSubcommand::Start(start) => start.run().await,
             AuditSubcommand::List(list) => list.run().await,
             AuditSubcommand::Verify(verify) => verify.run().await,
             AuditSubcommand::Head(target) => target.head().await,
@@ -149,21 +168,24 @@ impl AuditCommand {
     }
 }
 
-impl TenantArgs {
-    async fn start(&self) -> Result<ExitCode> {
-        let scope = self.scope.scope()?;
-        let engine = self.store.create_without_indexes().await?;
+impl Start {
+    async fn run(self) -> Result<ExitCode> {
+        let TenantArgs { database, scope, report } = self.target;
+        let scope = scope.scope()?;
+        let engine = StoreArgs::new(database, self.embedder).create_without_indexes(EngineOptions::default()).await?;
         engine.audit().start(&scope).await?;
         let chain = engine.audit().chain(&scope).await?;
-        self.report.print_line(&chain, || {
+        report.print_line(&chain, || {
             let tenant = scope.tenant();
             format!("the audit log of tenant {tenant} is on; restart servers that have this store open")
         })
     }
+}
 
+impl TenantArgs {
     async fn head(&self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
-        let chain = self.store.open_without_indexes().await?.audit().chain(&scope).await?;
+        let chain = self.database.open_without_indexes().await?.audit().chain(&scope).await?;
         self.report.print_line(&chain, || chain.head.to_string())
     }
 }
@@ -188,7 +210,7 @@ impl List {
         let zone = self.filter.zone.zone();
         let query = self.filter.apply(AuditQuery::newest(self.limit).with_after(self.after))?;
         let scope = self.target.scope.scope()?;
-        let page = self.target.store.open_without_indexes().await?.audit().read(&scope, &query).await?;
+        let page = self.target.database.open_without_indexes().await?.audit().read(&scope, &query).await?;
         if self.target.report.json {
             for entry in &page.entries {
                 print_line!("{}", serde_json::to_string(entry)?);
@@ -246,7 +268,7 @@ fn describe_records(entry: &AuditEntry) -> String {
 impl Verify {
     async fn run(self) -> Result<ExitCode> {
         let scope = self.target.scope.scope()?;
-        let engine = self.target.store.open_without_indexes().await?;
+        let engine = self.target.database.open_without_indexes().await?;
         let verification = engine.audit().verify(&scope, self.expect.as_ref()).await?;
         let is_intact = verification.is_intact();
         self.target.report.print_line(&verification, || {
@@ -278,7 +300,7 @@ impl Prune {
         if scope != Scope::tenant_wide(scope.tenant())? {
             bail!("the entries of a tenant are one chain and are removed together; leave out --user and the like");
         }
-        let report = self.target.store.open_without_indexes().await?.audit().prune(&scope, before).await?;
+        let report = self.target.database.open_without_indexes().await?.audit().prune(&scope, before).await?;
         self.target.report.print_line(&report, || {
             let entries = output::counted(report.removed, "entry", "entries");
             format!("{entries} removed; the first remaining one is {}", report.anchor.sequence + 1)
@@ -289,7 +311,7 @@ impl Prune {
 impl Export {
     async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
-        let engine = self.store.open_without_indexes().await?;
+        let engine = self.database.open_without_indexes().await?;
         let Some(path) = self.output.as_deref().filter(|path| *path != Path::new("-")) else {
             let mut output = BufWriter::new(io::stdout().lock());
             write_entries(&engine, &scope, |line| Ok(writeln!(output, "{line}")?)).await?;

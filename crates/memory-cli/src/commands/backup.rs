@@ -7,9 +7,8 @@ use clap::Args;
 use memory_engine::{Database, Scope, admin, transfer};
 
 use crate::{
-    args,
-    database::{self, DatabaseArg},
-    output,
+    args::{self, DatabaseArgs},
+    database, output,
 };
 
 /// Write everything in a store into one file, while the store is in use.
@@ -22,10 +21,8 @@ pub(crate) struct BackupCommand {
     /// File to write
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Database to back up: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address
-    /// in the variable DATABASE_URL (from the environment or .env)
-    #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
-    db: DatabaseArg,
+    #[command(flatten)]
+    database: DatabaseArgs,
     /// Replace the file if it exists
     #[arg(long, short)]
     force: bool,
@@ -36,14 +33,14 @@ pub(crate) struct BackupCommand {
 
 impl BackupCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let database = self.db.database()?;
+        let database = self.database.database()?;
         database::require_database(&database).await?;
         if self.file.exists() && !self.force {
             bail!("{} exists already; choose another name, or replace it with --force", self.file.display());
         }
         let file = database::file_argument(&self.file)?;
         log_export(&database).await.with_context(|| database.to_string())?;
-        let bar = output::progress(0, "copying {wide_bar} {pos}/{len} {eta}");
+        let bar = output::progress(0, "copying {wide_bar} {percent}% {eta}");
         let progress = bar.clone();
         let backup = transfer::backup(&database, &file, self.force, move |done, total| {
             progress.set_length(total);

@@ -12,11 +12,15 @@ use memory_engine_companion::{Companion, Pack};
 
 use crate::{
     args::{ScopeArgs, StoreArgs, ZoneArgs},
+    engine_options::EngineOptions,
     output,
     report::ReportArgs,
+    reranker::RerankerArgs,
 };
 
-/// Show the context of a companion for a message, layer by layer; calls no model and stores nothing.
+/// Show the context of a companion for a message, layer by layer.
+///
+/// Calls no model and stores nothing.
 #[derive(Debug, Args)]
 pub(crate) struct ContextCommand {
     /// Message to answer
@@ -24,8 +28,12 @@ pub(crate) struct ContextCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
+    reranker: RerankerArgs,
+    #[command(flatten)]
     scope: ScopeArgs,
-    /// Folder of the companion with its pack.toml; default: the bundled example, in Chinese
+    /// Folder of the companion with its pack.toml
+    ///
+    /// Default: the bundled example, in Chinese.
     #[arg(long, value_name = "FOLDER")]
     pack: Option<PathBuf>,
     /// Maximum number of tokens of the context; default: that of the pack
@@ -79,7 +87,8 @@ impl ContextCommand {
         if let Some(limit) = self.limit {
             pack.budgets.limit = limit;
         }
-        let engine = self.store.open().await?;
+        let options = EngineOptions { reranker: self.reranker.reranker, ..EngineOptions::default() };
+        let engine = self.store.open_with(options).await?;
         // The scripted model is never called.
         let companion = Companion::new(engine, Arc::new(ScriptedModel::default()), pack);
         let companion = companion.with_zone(zone).with_counter(counter);

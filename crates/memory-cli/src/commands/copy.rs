@@ -17,18 +17,23 @@ use crate::{
     output,
 };
 
-/// Copy a store to another database, of the same or another kind; can be repeated and resumed.
+/// Copy a store to another database, of the same or another kind.
 ///
-/// By default every tenant and user is copied: records in every state, tombstones, synonyms, and decisions about
+/// Can be repeated and resumed. By default every tenant and user is copied: records in every state, tombstones,
+/// synonyms, and decisions about
 /// suggested synonyms. Existing records are left as they are. The target builds its indexes with its own embedder, and
 /// the command waits for that. Revisions start at 1.
 #[derive(Debug, Args)]
 pub(crate) struct CopyCommand {
-    /// Database to read: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in
-    /// the variable DATABASE_URL
+    /// Database to read: a file, or the address of a Postgres database
+    ///
+    /// A SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in the variable
+    /// DATABASE_URL.
     #[arg(long, value_name = "FILE|URL")]
     from: DatabaseArg,
-    /// Database to write, in the same notation; it is created if it does not exist
+    /// Database to write, in the same notation
+    ///
+    /// It is created if it does not exist.
     #[arg(long, value_name = "FILE|URL")]
     to: DatabaseArg,
     #[command(flatten)]
@@ -62,7 +67,7 @@ impl CopyCommand {
             let stats = source.stats(&scope).await?;
             total += stats.records + stats.tombstones;
         }
-        let bar = output::progress(total, "copying {wide_bar} {pos}/{len} {per_sec} {eta}");
+        let bar = output::progress(total, "copying {wide_bar} {pos}/{len} records {per_sec} {eta}");
         let mut copier = Copier::new(&source, &target).update(self.update).on_commit(|report| {
             bar.set_position(report.seen());
             if self.json {

@@ -9,7 +9,12 @@ use memory_engine::{Database, RecallQuery, Scope, context::MemoryBlock};
 use serde::Deserialize;
 
 use super::import::Importer;
-use crate::{args::StoreArgs, database::DatabaseArg, embedder::EmbedderArgs, output};
+use crate::{
+    args::StoreArgs,
+    database::DatabaseArg,
+    embedder::{EmbedderArgs, MODEL_HINT},
+    output, program,
+};
 
 const CONVERSATION: &str = include_str!("../../demo/conversation.jsonl");
 const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
@@ -69,28 +74,30 @@ impl DemoCommand {
         let length = output::counted(block.text.chars().count() as u64, "character", "characters");
         print_line!("Memories for the prompt of the message \"{message}\" ({length}):\n");
         print_line!("{}\n", block.text);
+        if EmbedderArgs::auto().models.find().is_none() {
+            print_line!("{MODEL_HINT}\n");
+        }
         self.print_next_steps()?;
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Prints three commands that work as they are printed.
     fn print_next_steps(&self) -> Result<()> {
+        let memory = program::typed_name();
         print_line!("Next steps:");
         match &self.db {
             Some(db) => {
                 let db = db.database()?;
-                print_line!("  memory search \"interview\" --user lin --explain --db {db}");
-                print_line!("  memory search \"芝麻是谁？\" --user lin --db {db}");
-                print_line!("  memory digest --user lin --digest rules --db {db}");
-                print_line!("  memory facts --user lin --history --db {db}");
-                print_line!("  memory stats --db {db}");
+                print_line!("  {memory} search \"芝麻是谁？\" --user lin --db {db}");
+                print_line!("  {memory} search \"Who moved to Berlin?\" --user lin --explain --db {db}");
+                print_line!("  {memory} ui --db {db}");
             }
-            None => print_line!("  memory demo --db demo.db        keeps the conversation for further searches"),
+            None => {
+                print_line!("  {memory} add \"I moved to Lisbon. 我对花生过敏\" --user me --digest rules");
+                print_line!("  {memory} search \"where do I live?\" --user me");
+                print_line!("  {memory} ui");
+            }
         }
-        print_line!("  memory add \"I moved to Lisbon\" --user me --digest rules");
-        print_line!("  memory search \"where do I live?\" --user me");
-        print_line!("  memory add \"我搬到杭州了\" --user wo --digest rules");
-        print_line!("  memory search \"我住在哪里？\" --user wo");
-        print_line!("  memory import your-turns.jsonl  one {{\"user\", \"text\", \"time\", …}} on each line");
         Ok(())
     }
 }

@@ -14,9 +14,10 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Extract topics, facts, summaries and a graph from stored turns; can be repeated and resumed.
+/// Extract topics, facts, summaries and a graph from stored turns.
 ///
-/// Processes turns that were stored without `--digest`, and retries jobs that failed for good. Existing facts are not
+/// Can be repeated and resumed. Processes turns that were stored without `--digest`, and retries jobs that failed for
+/// good. Existing facts are not
 /// duplicated. After an interruption, `--waiting` processes the remaining jobs.
 #[derive(Debug, Args)]
 pub(crate) struct DigestCommand {
@@ -26,7 +27,9 @@ pub(crate) struct DigestCommand {
     enrichment: EnrichmentArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Only process jobs that are still queued, for example after an interrupted run
+    /// Only process jobs that are still queued
+    ///
+    /// For example after an interrupted run.
     #[arg(long)]
     waiting: bool,
     #[command(flatten)]

@@ -32,7 +32,9 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(3);
 pub(crate) struct DoctorCommand {
     #[command(flatten)]
     store: StoreArgs,
-    /// First repair what can be repaired; deletes no memory, and queues index entries that have to be computed again
+    /// First repair what can be repaired
+    ///
+    /// Deletes no memory, and queues index entries that have to be computed again.
     #[arg(long)]
     repair: bool,
     #[command(flatten)]
@@ -41,7 +43,7 @@ pub(crate) struct DoctorCommand {
 
 impl DoctorCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let db = self.store.database()?;
+        let db = self.store.database.database()?;
         if self.repair {
             for repaired in admin::repair(&db).await.with_context(|| db.to_string())? {
                 report_line!("{repaired}");

@@ -31,7 +31,7 @@ use crate::{
     output_file::OutputFile,
     question::{self, EvalQuestion},
     report::ReportArgs,
-    reranker::RerankerChoice,
+    reranker::RerankerArgs,
 };
 
 /// Measure retrieval on a file of memories and a file of questions.
@@ -43,36 +43,43 @@ pub(crate) struct EvalCommand {
     /// File of memories: JSON Lines as for `import`, each with an "id"
     #[arg(long, value_name = "FILE")]
     memories: PathBuf,
-    /// File of questions: JSON Lines with "id", "scope", "question", "gold" or "gold_groups", and optionally "category"
+    /// File of questions, in JSON Lines
+    ///
+    /// Each with "id", "scope", "question", "gold" or "gold_groups", and optionally "category".
     #[arg(long, value_name = "FILE")]
     questions: PathBuf,
     #[command(flatten)]
     embedder: EmbedderArgs,
-    /// Reranker: none or a service
-    #[arg(long, env = "MEMORY_RERANKER", default_value = "none", value_name = "NAME")]
-    reranker: RerankerChoice,
-    /// Database for the memories, which must not exist yet; default: a temporary file
+    #[command(flatten)]
+    reranker: RerankerArgs,
+    /// Database for the memories, a new one; default: a temporary file
     #[arg(long, value_name = "FILE|URL")]
     db: Option<DatabaseArg>,
     /// Values of k for recall@k, hit@k and all@k
     #[arg(long, value_delimiter = ',', default_value = "1,5,10")]
     k: Vec<usize>,
-    /// Write the results to this file: for each question an object with "question_id" and "retrieved", a list of ids
+    /// Write the results to this file
+    ///
+    /// For each question an object with "question_id" and "retrieved", a list of ids.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write the ranking features of each candidate, a JSON object for each question, for `scripts/fit-ranking`
+    /// Write the ranking features of each candidate to this file
+    ///
+    /// A JSON object for each question, for `scripts/fit-ranking`.
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
     /// Also measure with each part of the recall switched off in turn
     #[arg(long)]
     ablate: bool,
-    /// Also measure how often a hit would be injected, for the questions and for those of this file, which cannot be
-    /// answered from their scope
+    /// Also measure how often a hit would be injected
+    ///
+    /// For the questions, and for those of this file, which cannot be answered from their scope.
     #[arg(long, value_name = "FILE")]
     abstention: Option<PathBuf>,
-    /// Also run these cases: JSON Lines with "id", "scope", "question", "expected" and "forbidden" (the ids of records
-    /// that must, or must not, be injected), "exact" (true if no other record may be injected), and optionally
-    /// "session", "limit" and "time"
+    /// Also run the cases of this file, in JSON Lines
+    ///
+    /// Each with "id", "scope", "question", "expected" and "forbidden" (the ids of records that must, or must not, be
+    /// injected), "exact" (true if no other record may be injected), and optionally "session", "limit" and "time".
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
     #[command(flatten)]
@@ -94,8 +101,8 @@ impl EvalCommand {
         ensure!(is_new(&db.database()?).await?, "{} exists already; name a new database with --db", db.database()?);
         // The importance of a record is a decision of its owner, not a property of the ranking that is measured.
         let recall = Some(RecallOptions::default().with_importance_weight(0.0));
-        let store = StoreArgs { reranker: self.reranker.clone(), ..StoreArgs::new(db, self.embedder.clone()) };
-        let engine = store.create_with(EngineOptions { recall, ..EngineOptions::default() }).await?;
+        let options = EngineOptions { reranker: self.reranker.reranker.clone(), recall, ..EngineOptions::default() };
+        let engine = StoreArgs::new(db, self.embedder.clone()).create_with(options).await?;
         let memories = build(&engine, &self.memories).await?;
         let mut report = Map::new();
         report.insert("memories".into(), json!(memories));
@@ -195,7 +202,8 @@ impl ModeResults {
 }
 
 async fn ask(engine: &MemoryEngine, questions: &[EvalQuestion], mode: Mode) -> Result<ModeResults> {
-    let bar = output::progress(questions.len() as u64, "{msg} {wide_bar} {pos}/{len} {eta}").with_message(mode.name);
+    let bar = output::progress(questions.len() as u64, "{msg} {wide_bar} {pos}/{len} questions {eta}")
+        .with_message(mode.name);
     let mut retrieved = Vec::with_capacity(questions.len());
     let mut times = Vec::with_capacity(questions.len());
     for question in questions {

@@ -12,25 +12,31 @@ use memory_engine::{MemoryEngine, ScanQuery, Scope, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    args::{ScopeArgs, StoreArgs, ZoneArgs},
+    args::{DatabaseArgs, ScopeArgs, ZoneArgs},
     as_of::{self, AsOfArgs},
     line, markdown_export, mif_export, output,
     output_file::OutputFile,
     records::PAGE_RECORDS,
 };
 
-/// Write all records and tombstones as JSON Lines, which `import` reads, or the active records in an open format.
+/// Write records as JSON Lines, which `import` reads, or in an open format.
+///
+/// JSON Lines contain all records and tombstones, an open format the active records.
 #[derive(Debug, Args)]
 pub(crate) struct ExportCommand {
-    /// Format. `jsonl` loses nothing; `markdown` and `mif` have the active records, for people and for other programs
+    /// Format
+    ///
+    /// `jsonl` loses nothing; `markdown` and `mif` have the active records, for people and for other programs.
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     format: ExportFormat,
-    /// File to write, or `-` for standard output, which is the default; with `--format markdown` a new or empty folder.
-    /// A symbolic link, a FIFO or a device is never replaced; a new file can be read by its owner only
+    /// File or folder to write; default: standard output
+    ///
+    /// A file, or `-` for standard output; with `--format markdown` a new or empty folder. A symbolic link, a FIFO or a
+    /// device is never replaced. A new file can be read by its owner only.
     #[arg(long, short)]
     output: Option<PathBuf>,
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     #[command(flatten)]
@@ -59,20 +65,20 @@ impl ExportCommand {
             let Some(folder) = self.output.as_deref().filter(|path| *path != Path::new("-")) else {
                 bail!("--format markdown needs --output FOLDER, a new or empty folder");
             };
-            let engine = self.store.open().await?;
+            let engine = self.database.open_without_indexes().await?;
             engine.audit().log_export(&scope, "memory export --format markdown").await?;
             let count = markdown_export::write_folder(&engine, &scope, folder, as_of).await?;
             report_line!("{} written to {}", output::counted(count, "file", "files"), folder.display());
             return Ok(ExitCode::SUCCESS);
         }
-        let engine = self.store.open().await?;
+        let engine = self.database.open_without_indexes().await?;
         let Some(path) = self.output.as_deref().filter(|path| *path != Path::new("-")) else {
             let mut output = BufWriter::new(io::stdout().lock());
             self.write_lines(&engine, &scope, as_of, |line| Ok(writeln!(output, "{line}")?)).await?;
             output.flush()?;
             return Ok(ExitCode::SUCCESS);
         };
-        if self.store.database()?.path().is_some_and(|db| is_database_file(path, db)) {
+        if self.database.database()?.path().is_some_and(|db| is_database_file(path, db)) {
             bail!("{} is the database itself; name another file with --output", path.display());
         }
         let mut file = OutputFile::create(path)?;
@@ -121,7 +127,7 @@ async fn write_all(
     mut write: impl FnMut(Value) -> Result<()>,
 ) -> Result<u64> {
     let stats = engine.stats(scope).await?;
-    let bar = output::progress(stats.records + stats.tombstones, "exporting {wide_bar} {pos}/{len} {eta}");
+    let bar = output::progress(stats.records + stats.tombstones, "exporting {wide_bar} {pos}/{len} records {eta}");
     let mut count = 0;
     let mut after = None;
     loop {

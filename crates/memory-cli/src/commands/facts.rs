@@ -10,9 +10,9 @@ use memory_engine::{
 };
 
 use crate::{
-    args::{ScopeArgs, StoreArgs, ZoneArgs},
+    args::{DatabaseArgs, ScopeArgs, ZoneArgs},
     as_of::AsOfArgs,
-    output,
+    output, records,
     report::ReportArgs,
 };
 
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct FactsCommand {
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Include former facts, with the day on which they ended
@@ -28,7 +28,7 @@ pub(crate) struct FactsCommand {
     history: bool,
     #[command(flatten)]
     as_of: AsOfArgs,
-    /// List the facts that were valid at this time, as far as is known today
+    /// List the facts that were valid at this time, as known today
     #[arg(long, value_name = "TIME", conflicts_with_all = ["history", "as_of"])]
     valid_at: Option<String>,
     #[command(flatten)]
@@ -41,7 +41,7 @@ impl FactsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let zone = self.timezone.zone();
-        let engine = self.store.open_without_indexes().await?;
+        let engine = self.database.open_without_indexes().await?;
         let facts = self.facts(&engine, &scope, &zone).await?;
         let now = self.as_of.time(&zone)?.unwrap_or_else(|| SystemClock.now());
         let sentence = |fact: &Record| render(fact, now, &zone);
@@ -51,7 +51,7 @@ impl FactsCommand {
             Ok(line)
         });
         let lines = lines.collect::<Result<Vec<_>>>()?;
-        self.report.print(&lines, || {
+        let code = self.report.print(&lines, || {
             if facts.is_empty() {
                 return format!("no facts stored within {scope}; `memory digest --digest rules` extracts them");
             }
@@ -61,8 +61,13 @@ impl FactsCommand {
                 table.add_row([stated_on, sentence(fact), fact.id.to_string()]);
             }
             table.to_string()
-        })
+        })?;
+        if facts.is_empty() && !self.report.json {
+            records::report_missing_user(&engine, &self.database, &scope).await?;
+        }
+        Ok(code)
     }
+
     async fn facts(&self, engine: &MemoryEngine, scope: &Scope, zone: &TimeZone) -> Result<Vec<Record>> {
         let as_of = self.as_of.time(zone)?;
         if let Some(time) = as_of {

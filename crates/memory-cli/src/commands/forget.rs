@@ -10,7 +10,7 @@ use clap::Args;
 use memory_engine::ForgetReport;
 
 use crate::{
-    args::{ScopeArgs, StoreArgs},
+    args::{DatabaseArgs, ScopeArgs},
     certificate::{CertificateArgs, TRACES_REMAIN},
     output, records,
     report::ReportArgs,
@@ -22,10 +22,12 @@ use crate::{
 /// The exit code is 3 if traces remain.
 #[derive(Debug, Args)]
 pub(crate) struct ForgetCommand {
-    /// Ids of the records, or their ids in an imported file; default: everything within the scope
+    /// Ids of the records; default: everything within the scope
+    ///
+    /// Or their ids in an imported file.
     ids: Vec<String>,
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Do not ask for confirmation
@@ -44,7 +46,7 @@ impl ForgetCommand {
             bail!("nothing to forget: name records by id, or a user with --user");
         }
         let certificate = self.certificate.prepare()?;
-        let engine = self.store.open().await?;
+        let engine = self.database.open_without_indexes().await?;
         let ids = match certificate {
             // The certificate also covers records that are deleted already.
             Some(_) => records::resolve_or_parse(&engine, &scope, &self.ids, NOTHING).await?,

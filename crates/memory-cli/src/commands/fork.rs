@@ -7,17 +7,19 @@ use clap::Args;
 use memory_engine::{MemoryEngine, ScanQuery, Scope};
 
 use crate::{
-    args::{ScopeArgs, StoreArgs},
+    args::{DatabaseArgs, ScopeArgs},
     output,
     records::PAGE_RECORDS,
     report::ReportArgs,
 };
 
-/// Start a branch of a session, which includes the turns of its parent branch up to the fork.
+/// Start a branch of a session.
+///
+/// The branch includes the turns of its parent branch up to the fork.
 #[derive(Debug, Args)]
 pub(crate) struct ForkCommand {
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Parent branch; default: the branch without a name
@@ -46,7 +48,7 @@ impl ForkCommand {
         if self.alone {
             fork = fork.alone();
         }
-        let engine = self.store.open().await?;
+        let engine = self.database.open_without_indexes().await?;
         engine.fork(&scope, fork.clone()).await?;
         let visible = count_visible(&engine, &scope).await?;
         let mut report = serde_json::to_value(&fork)?;

@@ -11,7 +11,7 @@ use memory_engine::{
 };
 
 use crate::{
-    args::{ScopeArgs, StoreArgs, ZoneArgs},
+    args::{DatabaseArgs, ScopeArgs, ZoneArgs},
     output,
     report::ReportArgs,
 };
@@ -27,7 +27,7 @@ pub(crate) struct GraphCommand {
     #[arg(long, conflicts_with = "about")]
     key_entities: bool,
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Maximum distance in relations: 0 to 3
@@ -58,7 +58,7 @@ impl GraphCommand {
         if let Some(time) = &self.at {
             query = query.at(Timestamp::parse_in(time, &zone)?);
         }
-        let engine = self.store.open_without_indexes().await?;
+        let engine = self.database.open_without_indexes().await?;
         let facts = engine.graph().facts(&scope, &query).await?;
         let has_graph = !facts.entities.is_empty() || engine.graph().store().stats(&scope).await?.records > 0;
         self.report.print(&facts, || {

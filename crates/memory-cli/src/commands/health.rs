@@ -11,16 +11,21 @@ use crate::{
     server::ConfigArgs,
 };
 
-/// Check that a server answers: exit code 0 if GET /health returns the status 200, otherwise 1.
+/// Check that a server answers.
 ///
-/// The check of a container or a service manager. It speaks plain HTTP, uses no proxy and needs no key.
+/// The exit code is 0 if GET /health returns the status 200, otherwise 1. The check of a container or a service
+/// manager. It speaks plain HTTP, uses no proxy and needs no key.
 #[derive(Debug, Args)]
 pub(crate) struct HealthCommand {
-    /// Address of the server, such as http://127.0.0.1:8765; default: the address that its configuration listens on
+    /// Address of the server, such as http://127.0.0.1:8765
+    ///
+    /// Default: the address that its configuration listens on.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Configuration file of the server; default: memory.toml, if it exists
-    #[arg(long, env = "MEMORY_CONFIG", value_name = "FILE")]
+    /// Configuration file of the server
+    ///
+    /// Default: memory.toml, if it exists.
+    #[arg(long, env = "MEMORY_CONFIG", hide_env_values = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Time limit, in seconds
     #[arg(long, default_value_t = 3, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]

@@ -4,7 +4,7 @@ use std::{io::Read, path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use memory_engine::{EnrichmentOptions, MemoryEngine, Scope, admin::Mismatch, recall::Retrievers};
+use memory_engine::{EnrichmentOptions, Scope, recall::Retrievers};
 use memory_engine_agent_hooks::{Agent, AgentHooks, HookAnswer, HookEvent, HookKind, HookOptions};
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, time::timeout};
@@ -13,7 +13,6 @@ use crate::{
     args::StoreArgs,
     database::{self, DatabaseArg},
     embedder::EmbedderArgs,
-    engine_options::EngineOptions,
     plain_http::{PlainRequest, ServerAddress},
     server::ConfigArgs,
 };
@@ -31,9 +30,10 @@ const ENGINE_SHARE: f64 = 0.8;
 /// Maximum size of the input in bytes.
 const MAX_INPUT_BYTES: u64 = 32 << 20;
 
-/// Answer a hook of a coding agent: JSON from standard input, JSON to standard output.
+/// Answer a hook of a coding agent.
 ///
-/// A running server answers it. If there is none, the command opens the database itself, searches by keywords, and
+/// Reads JSON from standard input, and writes JSON to standard output. A running server answers it. If there is none,
+/// the command opens the database itself, searches by keywords, and
 /// stores prompts and replies; the next server or `memory digest` extracts facts from them. The exit code is 0 in any
 /// case, so that the agent goes on; a failure is reported on standard error.
 #[derive(Debug, Args)]
@@ -41,18 +41,26 @@ pub(crate) struct HookCommand {
     /// Event: session-start, user-prompt, stop or session-end
     #[arg(value_name = "EVENT", value_parser = HookKind::from_name)]
     event: HookKind,
-    /// Agent whose format is used: claude-code, codex, cursor or generic
+    /// Agent whose format is used
+    ///
+    /// claude-code, codex, cursor or generic.
     #[arg(long, default_value = "generic", value_name = "NAME", value_parser = str::parse::<Agent>)]
     agent: Agent,
-    /// Address of a server, such as http://127.0.0.1:8765; its key is read from the variable MEMORY_TOKEN. Default:
-    /// the address that the configuration listens on, unless a database is given
+    /// Address of a server, such as http://127.0.0.1:8765
+    ///
+    /// Its key is read from the variable MEMORY_TOKEN. Default: the address that the configuration listens on, unless a
+    /// database is given.
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Database to open if no server answers; created if it does not exist. Default: memory.db, if it exists
+    /// Database to open if no server answers
+    ///
+    /// It is created if it does not exist. Default: memory.db, if it exists.
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, value_name = "FILE|URL")]
     db: Option<DatabaseArg>,
-    /// Configuration file of the server; default: memory.toml, if it exists
-    #[arg(long, env = "MEMORY_CONFIG", value_name = "FILE")]
+    /// Configuration file of the server
+    ///
+    /// Default: memory.toml, if it exists.
+    #[arg(long, env = "MEMORY_CONFIG", hide_env_values = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Name of the tenant
     #[arg(long, default_value = Scope::DEFAULT_TENANT, value_name = "NAME")]
@@ -154,7 +162,9 @@ impl HookCommand {
         let mut options = HookOptions::default();
         options.deadline = TIMEOUT.mul_f64(ENGINE_SHARE);
         options.retrievers = Retrievers::KeywordOnly;
-        let engine = open(database).await?;
+        // No model is loaded. Background jobs of new turns stay queued.
+        let store = StoreArgs::new(database, EmbedderArgs::auto());
+        let engine = store.create_without_indexes(EnrichmentOptions::rules()?.into()).await?;
         Ok(AgentHooks::new(engine).with_options(options).handle(&scope, event).await)
     }
 }
@@ -168,17 +178,6 @@ async fn read_input() -> Result<String> {
         let _ = sender.send(result.map(|_| input)); // After the time limit the receiver is gone.
     });
     receiver.await?.context("standard input is not UTF-8 text")
-}
-
-/// Opens a database without loading a model; creates it if it does not exist. Background jobs of new turns stay queued.
-async fn open(arg: DatabaseArg) -> Result<MemoryEngine> {
-    let database = arg.database()?;
-    let options = EngineOptions::from(EnrichmentOptions::rules()?);
-    if database::require_database(&database).await.is_err() {
-        return StoreArgs::new(arg, EmbedderArgs::auto()).create_with(options).await;
-    }
-    let builder = MemoryEngine::builder().database(database.clone()).on_mismatch(Mismatch::Leave).background(false);
-    options.configure(builder, &database).build().await.with_context(|| database.to_string())
 }
 
 /// Percent-encodes what is not printable ASCII.

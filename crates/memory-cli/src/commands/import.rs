@@ -23,15 +23,16 @@ use self::{dry_run::DryRun, report::FileImportReport};
 use crate::{
     args::{ScopeArgs, StoreArgs, ZoneArgs},
     dead_letters,
-    engine_options::EnrichmentArgs,
+    engine_options::{EngineOptions, EnrichmentArgs},
     output,
 };
 
 pub(crate) use importer::Importer;
 
-/// Import turns from JSON Lines or from the data of another program; can be repeated and resumed.
+/// Import turns from JSON Lines or from the data of another program.
 ///
-/// Each line is one JSON object. "text" is required. "id", "user" (or "scope"), "agent", "session", "branch", "role",
+/// Can be repeated and resumed. Each line is one JSON object. "text" is required. "id", "user" (or "scope"), "agent",
+/// "session", "branch", "role",
 /// "speaker", "time", "scene", "kind", "tags", "confidence" and "metadata" are optional. Other keys are stored as
 /// metadata. Existing records are not changed.
 #[derive(Debug, Args)]
@@ -44,16 +45,23 @@ pub(crate) struct ImportCommand {
     enrichment: EnrichmentArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Format of the file. Default: chatgpt, claude, letta, mif, whatsapp or zep if the file begins so, else jsonl
+    /// Format of the file; default: recognised
+    ///
+    /// chatgpt, claude, letta, mif, whatsapp and zep are recognised by the beginning of the file. Any other file is
+    /// read as jsonl.
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Name of the user in a WhatsApp chat; the others are other participants
+    /// Name of the user in a WhatsApp chat
+    ///
+    /// The others are other participants.
     #[arg(long, value_name = "NAME")]
     me: Option<String>,
     /// Import only this collection of a Chroma directory
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
-    /// Use the vectors in the file instead of computing new ones; they must be from the model of --embedder
+    /// Use the vectors in the file instead of computing new ones
+    ///
+    /// They must be from the model of --embedder.
     #[arg(long)]
     keep_vectors: bool,
     #[command(flatten)]
@@ -64,7 +72,7 @@ pub(crate) struct ImportCommand {
     /// Replace existing records that have the same id
     #[arg(long)]
     update: bool,
-    /// Only report the records that would be imported and refused; write nothing
+    /// Only report what would be imported and refused; write nothing
     #[arg(long)]
     dry_run: bool,
     /// Print the report as JSON, with a line after every commit
@@ -143,7 +151,7 @@ impl ImportCommand {
         let zone = self.timezone.zone();
         let (rows, size) = self.rows(format, &scope)?;
         let engine = self.engine().await?;
-        let units = if format == Format::Chroma { "{pos}/{len}" } else { "{bytes}/{total_bytes}" };
+        let units = if format == Format::Chroma { "{pos}/{len} rows" } else { "{bytes}/{total_bytes}" };
         let bar = output::progress(size, &format!("importing {{wide_bar}} {units} {{eta}} {{msg}}"));
         let mut importer = Importer::new(&engine, &scope, &zone);
         importer.mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
@@ -260,9 +268,11 @@ impl ImportCommand {
         if !self.dry_run {
             return self.store.create_with(self.enrichment.engine_options()?).await;
         }
-        match self.store.open_without_indexes().await {
+        let options =
+            EngineOptions { screening: Some(self.enrichment.screening.policy()?), ..EngineOptions::default() };
+        match self.store.database.open_without_indexes_with(options).await {
             Ok(engine) => Ok(engine),
-            Err(_) if self.store.database()?.path().is_some_and(|path| !path.exists()) => {
+            Err(_) if self.store.database.database()?.path().is_some_and(|path| !path.exists()) => {
                 Ok(MemoryEngine::builder().in_memory().background(false).build().await?)
             }
             Err(e) => Err(e),
@@ -278,7 +288,7 @@ impl ImportCommand {
             print_line!("{data}");
             return Ok(());
         }
-        let database = self.store.database()?;
+        let database = self.store.database.database()?;
         match dry_run {
             None => print_line!("{} added to {database}", output::counted(report.added, "record", "records")),
             Some(dry_run) => {

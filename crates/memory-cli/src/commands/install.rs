@@ -16,9 +16,10 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Give a coding agent this memory: MCP server, hooks and instructions. Shows the changes; --apply writes them.
+/// Give a coding agent this memory: MCP server, hooks and instructions.
 ///
-/// Keys, comments and the order of a file stay as they are. Before a file is written, a copy with the time in its name
+/// Shows the changes; --apply writes them. Keys, comments and the order of a file stay as they are. Before a file is
+/// written, a copy with the time in its name
 /// is made next to it. A second run changes nothing.
 #[derive(Debug, Args)]
 pub(crate) struct InstallCommand {
@@ -34,7 +35,9 @@ pub(crate) struct InstallCommand {
     /// Database that the agent uses
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
     db: DatabaseArg,
-    /// Address of a running server to use instead of the database, such as http://127.0.0.1:8765
+    /// Address of a running server to use instead of the database
+    ///
+    /// Such as http://127.0.0.1:8765.
     #[arg(long, value_name = "URL")]
     server: Option<String>,
     /// Environment variable with the key of the server
@@ -43,10 +46,12 @@ pub(crate) struct InstallCommand {
     /// Name of the user
     #[arg(long, short, default_value = "default", value_name = "NAME")]
     user: String,
-    /// Folder of a project; changes the files of the project instead of those of the user
+    /// Folder of a project
+    ///
+    /// Changes the files of the project instead of those of the user.
     #[arg(long, value_name = "FOLDER")]
     project: Option<PathBuf>,
-    /// Only this part. Can be repeated
+    /// Only this part; repeatable
     #[arg(long, value_name = "PART")]
     only: Vec<Part>,
     #[command(flatten)]

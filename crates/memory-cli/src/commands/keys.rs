@@ -29,7 +29,7 @@ struct New {
     /// Tenant that the key may access
     #[arg(long, default_value = memory_engine::Scope::DEFAULT_TENANT, value_name = "NAME")]
     tenant: String,
-    /// User of the tenant that the key may access; can be repeated; default: all users
+    /// User that the key may access; repeatable; default: all users
     #[arg(long, short, value_name = "NAME")]
     user: Vec<String>,
     #[command(flatten)]

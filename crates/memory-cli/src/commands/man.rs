@@ -16,8 +16,9 @@ use crate::output;
 /// Print the manual page, or write the pages of all commands into a folder.
 #[derive(Debug, Args)]
 pub(crate) struct ManCommand {
-    /// Folder for memory.1 and a page for each command (memory-search.1, …); created if it is missing. Default: print
-    /// memory.1
+    /// Folder for the pages; default: print memory.1
+    ///
+    /// For memory.1 and a page for each command (memory-search.1, …). It is created if it is missing.
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }

@@ -8,18 +8,22 @@ use memory_engine_server::{Access, Owner};
 
 use crate::{
     args::{ScopeArgs, StoreArgs, ZoneArgs},
-    engine_options::EnrichmentArgs,
+    engine_options::{EngineOptions, EnrichmentArgs},
+    reranker::RerankerArgs,
     server,
 };
 
-/// Serve the memory as MCP tools over standard input and output, for a host on this machine.
+/// Serve the memory as MCP tools over standard input and output.
 ///
-/// The host starts and stops this command. With --user only that user can be accessed, otherwise all users of the
+/// A host on this machine starts and stops this command. With --user only that user can be accessed, otherwise all
+/// users of the
 /// tenant; a tool call without a user then accesses the user `default`.
 #[derive(Debug, Args)]
 pub(crate) struct McpCommand {
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    reranker: RerankerArgs,
     #[command(flatten)]
     enrichment: EnrichmentArgs,
     #[command(flatten)]
@@ -36,7 +40,8 @@ impl McpCommand {
             access = access.only_users([user])?;
         }
         let owner = Owner { user: Some(user.unwrap_or_else(|| "default".into())), agent, session, branch };
-        let options = self.enrichment.engine_options()?.with_locale(self.timezone.zone(), None);
+        let options = EngineOptions { reranker: self.reranker.reranker, ..self.enrichment.engine_options()? };
+        let options = options.with_locale(self.timezone.zone(), None);
         let engine = self.store.serve(options).await?;
         server::load_dictionaries(&engine);
         let tools = memory_engine_server::Mcp::new(engine).with_owner(owner);

@@ -29,11 +29,15 @@ const MAX_PRINTED_CONFLICTS: usize = 20;
 /// is not changed. The result does not depend on the direction, and a second merge changes nothing.
 #[derive(Debug, Args)]
 pub(crate) struct MergeCommand {
-    /// Database to read: a SQLite file, also a backup, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for
-    /// the address in the variable DATABASE_URL
+    /// Database to read: a file, or the address of a Postgres database
+    ///
+    /// A SQLite file, also a backup, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in the
+    /// variable DATABASE_URL.
     #[arg(value_name = "FILE|URL")]
     other: DatabaseArg,
-    /// Database to write, in the same notation; it must exist
+    /// Database to write, which must exist
+    ///
+    /// In the same notation.
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
     into: DatabaseArg,
     #[command(flatten)]

@@ -6,9 +6,9 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use memory_engine::{Database, admin};
 
-use crate::{database::DatabaseArg, output, report::ReportArgs};
+use crate::{args::DatabaseArgs, output, report::ReportArgs};
 
-/// Migrate the schema of a database up to this version, or down to an earlier one.
+/// Migrate the schema of a database up to this version, or down.
 ///
 /// Every command that opens a database migrates it up. `up` does only that, and can set the number of partitions of a
 /// new Postgres database.
@@ -19,11 +19,9 @@ pub(crate) struct MigrateCommand {
 }
 
 #[derive(Debug, Args)]
-struct DatabaseArgs {
-    /// Database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in the
-    /// variable DATABASE_URL (from the environment or .env)
-    #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
-    db: DatabaseArg,
+struct TargetArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -33,16 +31,18 @@ enum MigrateAction {
     /// Migrate to the schema of this version
     Up {
         #[command(flatten)]
-        at: DatabaseArgs,
-        /// Number of partitions of each table of a new Postgres database
+        at: TargetArgs,
+        /// Partitions of each table of a new Postgres database
         #[arg(long, default_value_t = 0, value_name = "NUMBER")]
         partitions: u32,
     },
     /// Migrate down to an earlier schema; the data of later schemas is deleted
     Down {
         #[command(flatten)]
-        at: DatabaseArgs,
-        /// Target schema; 0 removes all tables and data; default: the previous one
+        at: TargetArgs,
+        /// Target schema; default: the previous one
+        ///
+        /// 0 removes all tables and data.
         #[arg(long, value_name = "SCHEMA")]
         to: Option<u32>,
         /// Confirm that the data of later schemas is deleted
@@ -52,7 +52,7 @@ enum MigrateAction {
     /// List applied and pending migrations; change nothing
     Status {
         #[command(flatten)]
-        at: DatabaseArgs,
+        at: TargetArgs,
     },
 }
 
@@ -60,12 +60,12 @@ impl MigrateCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         match self.action {
             MigrateAction::Up { at, partitions } => {
-                let db = at.db.database()?;
+                let db = at.database.database()?;
                 let before = admin::migrate_up(&db, partitions).await.with_context(|| db.to_string())?;
                 print(&db, Some(before), at.report).await
             }
             MigrateAction::Down { at, to, yes } => {
-                let db = at.db.database()?;
+                let db = at.database.database()?;
                 let status = admin::migrations(&db).await.with_context(|| db.to_string())?;
                 let to = to.unwrap_or(status.schema.saturating_sub(1));
                 if status.schema == 0 {
@@ -82,7 +82,7 @@ impl MigrateCommand {
                 admin::migrate_down(&db, to).await.with_context(|| db.to_string())?;
                 print(&db, Some(status.schema), at.report).await
             }
-            MigrateAction::Status { at } => print(&at.db.database()?, None, at.report).await,
+            MigrateAction::Status { at } => print(&at.database.database()?, None, at.report).await,
         }
     }
 }

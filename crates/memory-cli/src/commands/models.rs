@@ -10,21 +10,26 @@ use fetch::Fetch;
 use memory_engine::embed::{Embedder, LocalModel, Purpose};
 
 use crate::{
-    embedder::{EmbedderArgs, EmbedderChoice},
+    embedder::{EmbedderArgs, EmbedderChoice, MODEL_HINT, ModelFolderArgs},
     output,
 };
 
 /// List, check or download local models.
+///
+/// Without a subcommand, they are listed.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ModelsCommand {
     #[command(subcommand)]
-    action: ModelsAction,
+    action: Option<ModelsAction>,
+    #[command(flatten)]
+    models: ModelFolderArgs,
 }
 
 #[derive(Debug, Subcommand)]
 enum ModelsAction {
     /// List the local models with their folders
-    List(EmbedderArgs),
+    List(ModelFolderArgs),
     /// Download models from a hub (HF_ENDPOINT, or huggingface.co); resumable, with checksums
     Fetch(Fetch),
     /// Open the model, embed a sentence, and print the times of both
@@ -34,24 +39,29 @@ enum ModelsAction {
 impl ModelsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         match self.action {
-            ModelsAction::List(choice) => list(&choice)?,
-            ModelsAction::Fetch(fetch) => fetch.run().await?,
-            ModelsAction::Check(choice) => check(&choice).await?,
+            None => list(&self.models)?,
+            Some(ModelsAction::List(models)) => list(&models)?,
+            Some(ModelsAction::Fetch(fetch)) => fetch.run().await?,
+            Some(ModelsAction::Check(choice)) => check(&choice).await?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn list(choice: &EmbedderArgs) -> Result<()> {
+fn list(models: &ModelFolderArgs) -> Result<()> {
     let mut table = output::table(["model", "dimensions", "languages", "location"]);
-    let location = choice.find().map_or_else(
-        || format!("not in {}; `memory models fetch` or `scripts/get-models DIR` downloads it", choice.folder_names()),
-        |path| path.display().to_string(),
-    );
+    let found = models.find();
+    let location = match &found {
+        Some(path) => path.display().to_string(),
+        None => format!("not in {}", models.folder_names()),
+    };
     table.add_row(["local:e5-small", "384", "about 100", &location]);
     table.add_row(["words", "384", "English; others by spelling", "built in"]);
     table.add_row(["hash", "384", "any, by spelling only", "built in"]);
     print_line!("{table}");
+    if found.is_none() {
+        print_line!("\n{MODEL_HINT}");
+    }
     Ok(())
 }
 
@@ -62,7 +72,7 @@ async fn check(choice: &EmbedderArgs) -> Result<()> {
             bail!("the hash embedder is built in; there is nothing to check")
         }
         EmbedderChoice::Remote(_) => bail!("only local models can be checked, and --embedder names a service"),
-        EmbedderChoice::Auto | EmbedderChoice::E5 => choice.require_model()?,
+        EmbedderChoice::Auto | EmbedderChoice::E5 => choice.models.require_model()?,
     };
     let started = Instant::now();
     let model = LocalModel::open(&path).await?;

@@ -27,20 +27,27 @@ pub(crate) struct ReindexCommand {
     store: StoreArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Only process jobs that are still queued, for example after the embedder failed
+    /// Only process jobs that are still queued
+    ///
+    /// For example after the embedder failed.
     #[arg(long, conflicts_with_all = ["keep_old", "max_missing", "drop"])]
     waiting: bool,
     /// With --waiting: also retry the jobs that failed for good
     #[arg(long, requires = "waiting")]
     failed: bool,
-    /// Keep the old vectors after a change of embedder and compute both for new records, so that changing back is
-    /// immediate
+    /// Keep the old vectors after a change of embedder
+    ///
+    /// Vectors of both embedders are computed for new records, so that changing back is immediate.
     #[arg(long, conflicts_with = "drop")]
     keep_old: bool,
-    /// Switch over even if up to N records could not be embedded; they are found by keywords only
+    /// Switch over even if up to N records could not be embedded
+    ///
+    /// They are found by keywords only.
     #[arg(long, alias = "lacking", default_value_t = 0, value_name = "N", conflicts_with = "drop")]
     max_missing: u64,
-    /// Remove the vectors that are not in use: old vectors that were kept, or incomplete new ones
+    /// Remove the vectors that are not in use
+    ///
+    /// Old vectors that were kept, or incomplete new ones.
     #[arg(long)]
     drop: bool,
     #[command(flatten)]
@@ -118,7 +125,7 @@ impl ReindexCommand {
     }
 
     async fn drop_second(&self) -> Result<ExitCode> {
-        let dropped = self.store.open_without_indexes().await?.admin().drop_second_generation().await?;
+        let dropped = self.store.database.open_without_indexes().await?.admin().drop_second_generation().await?;
         self.report.print_line(&json!({ "dropped": dropped }), || match &dropped {
             Some(space) => format!("the vectors of {space} were removed"),
             None => "there are no vectors except those in use".to_owned(),

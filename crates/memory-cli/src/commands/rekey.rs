@@ -25,8 +25,9 @@ pub(crate) struct RekeyCommand {
     /// Database: a SQLite file
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE")]
     db: DatabaseArg,
-    /// File with the new key; default: the variable MEMORY_DATABASE_NEW_KEY, or the file that
-    /// MEMORY_DATABASE_NEW_KEY_FILE names
+    /// File with the new key
+    ///
+    /// Default: the variable MEMORY_DATABASE_NEW_KEY, or the file that MEMORY_DATABASE_NEW_KEY_FILE names.
     #[arg(long, value_name = "FILE", conflicts_with = "decrypt")]
     new_key_file: Option<PathBuf>,
     /// Remove the encryption

@@ -13,7 +13,9 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Restore the records of a `rewind` or `retract`, except records that were changed since.
+/// Restore the records of a `rewind` or `retract`.
+///
+/// Records that were changed since stay as they are.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreCommand {
     /// Id of the retraction, as printed by `rewind`, `retract` and `retractions`

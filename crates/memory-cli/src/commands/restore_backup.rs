@@ -21,8 +21,10 @@ pub(crate) struct RestoreBackupCommand {
     /// Backup to read
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Database to create: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in
-    /// the variable DATABASE_URL (from the environment or .env)
+    /// Database to create
+    ///
+    /// A SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in the variable
+    /// DATABASE_URL (from the environment or .env).
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
     db: DatabaseArg,
     /// Only check the backup; write nothing
@@ -37,7 +39,7 @@ impl RestoreBackupCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let file = database::file_argument(&self.file)?;
         let database = self.db.database()?;
-        let bar = output::progress(0, "restoring {wide_bar} {pos}/{len} {eta}");
+        let bar = output::progress(0, "restoring {wide_bar} {percent}% {eta}");
         let progress = bar.clone();
         let on_progress = move |done, total| {
             progress.set_length(total);

@@ -13,9 +13,10 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Retract wrong records and everything derived from them; `restore` restores them.
+/// Retract wrong records and everything derived from them.
 ///
-/// Retracted records stay stored but are not recalled. To delete records for good, use `forget`.
+/// Retracted records stay stored but are not recalled; `restore` restores them. To delete records for good, use
+/// `forget`.
 #[derive(Debug, Args)]
 pub(crate) struct RetractCommand {
     /// Ids of the records, or their ids in an imported file

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::{
-    args::{ScopeArgs, StoreArgs},
+    args::{DatabaseArgs, ScopeArgs},
     output,
     report::ReportArgs,
 };
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct RetractionsCommand {
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Maximum number of retractions
@@ -28,7 +28,7 @@ pub(crate) struct RetractionsCommand {
 impl RetractionsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
-        let engine = self.store.open_without_indexes().await?;
+        let engine = self.database.open_without_indexes().await?;
         let retractions = engine.retractions(&scope, self.limit).await?;
         self.report.print(&retractions, || {
             if retractions.is_empty() {

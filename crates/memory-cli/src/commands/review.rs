@@ -15,7 +15,7 @@ use serde_json::json;
 
 use self::selection::{PendingSelection, SelectionArgs};
 use crate::{
-    args::{ScopeArgs, StoreArgs},
+    args::{DatabaseArgs, ScopeArgs, StoreArgs},
     engine_options::EnrichmentArgs,
     output, records,
     report::ReportArgs,
@@ -38,7 +38,9 @@ pub(crate) struct ReviewCommand {
 enum ReviewAction {
     /// List the memories that wait, oldest first, with the texts that they were derived from
     List(ListArgs),
-    /// Accept memories: they are recalled from now on, and facts supersede those that they contradict
+    /// Accept memories, which are recalled from now on
+    ///
+    /// Accepted facts supersede those that they contradict.
     Accept(AcceptArgs),
     /// Reject memories; `memory restore` makes them wait again
     Reject(RejectArgs),
@@ -49,7 +51,7 @@ enum ReviewAction {
 #[derive(Debug, Args)]
 struct ListArgs {
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     #[command(flatten)]
@@ -57,7 +59,9 @@ struct ListArgs {
     /// Maximum number of memories
     #[arg(long, short = 'n', default_value_t = 20)]
     limit: usize,
-    /// Position after which the list begins, as printed by the command for the page before
+    /// Position after which the list begins
+    ///
+    /// It is printed by the command for the page before.
     #[arg(long, value_name = "CURSOR")]
     after: Option<Cursor>,
     #[command(flatten)]
@@ -83,7 +87,7 @@ struct RejectArgs {
     #[command(flatten)]
     pending: PendingSelection,
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Reason, stored with the rejection
@@ -124,7 +128,7 @@ impl ListArgs {
     async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let query = self.selection.query()?.with_limit(self.limit).with_after(self.after);
-        let engine = self.store.open_without_indexes().await?;
+        let engine = self.database.open_without_indexes().await?;
         let page = engine.pending_reviews(&scope, &query).await?;
         self.report.print(&page, || self.describe(&page, &scope))
     }
@@ -201,7 +205,7 @@ fn describe_accepted(report: &ReviewReport) -> String {
 impl RejectArgs {
     async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
-        let engine = self.store.open_without_indexes().await?;
+        let engine = self.database.open_without_indexes().await?;
         let ids = self.pending.ids(&engine, &scope, "nothing was rejected").await?;
         let rejection = engine.reject(&scope, &ids, &self.reason).await?;
         if rejection.records.is_empty() && !ids.is_empty() {

@@ -13,7 +13,9 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Retract the last turns of a session and everything derived from them; `restore` restores them.
+/// Retract the last turns of a session and everything derived from them.
+///
+/// `restore` restores them.
 #[derive(Debug, Args)]
 pub(crate) struct RewindCommand {
     #[command(flatten)]

@@ -30,8 +30,10 @@ pub(crate) struct ScanSecretsCommand {
     enrichment: EnrichmentArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Category to look for: key, password, private_key, connection_string, card, bank_account, identity, email or
-    /// phone. Can be repeated [default: those that --screening masks or refuses]
+    /// Category to look for; repeatable
+    ///
+    /// key, password, private_key, connection_string, card, bank_account, identity, email or phone. Default: those that
+    /// --screening masks or refuses.
     #[arg(long, value_name = "CATEGORY")]
     category: Vec<Category>,
     /// Mask the findings in the stored records. This cannot be undone
@@ -46,7 +48,7 @@ impl ScanSecretsCommand {
         let scope = self.scope.scope()?;
         let engine = match self.redact {
             true => self.store.open_with(self.enrichment.engine_options()?).await?,
-            false => self.store.open_without_indexes().await?,
+            false => self.store.database.open_without_indexes().await?,
         };
         let report = self.scan(&engine).await?;
         if self.redact {
@@ -58,10 +60,10 @@ impl ScanSecretsCommand {
     async fn scan(&self, engine: &MemoryEngine) -> Result<SecretReport> {
         let scope = self.scope.scope()?;
         let total = engine.stats(&scope).await?.records;
-        let bar = output::progress(total, "scanning {wide_bar} {pos}/{len} {eta}");
+        let bar = output::progress(total, "scanning {wide_bar} {pos}/{len} records {eta}");
         let mut scan = engine.scan_secrets(&scope).redact(self.redact);
         let categories = match self.category.is_empty() {
-            true => self.store.policy(None)?.screened_categories(),
+            true => self.enrichment.screening.policy()?.screened_categories(),
             false => self.category.clone(),
         };
         // With the screening off, the scan looks for credentials.

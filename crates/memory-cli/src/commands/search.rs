@@ -9,8 +9,7 @@ use memory_engine::{MemoryEngine, Recall, RecallQuery, Scope, recall::Degraded};
 use crate::{
     args::{ScopeArgs, StoreArgs},
     as_of::AsOfArgs,
-    engine_options::EngineOptions,
-    graph::GraphArgs,
+    engine_options::RecallArgs,
     output,
     query_args::QueryArgs,
     records,
@@ -26,7 +25,7 @@ pub(crate) struct SearchCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    graph: GraphArgs,
+    recall: RecallArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     #[command(flatten)]
@@ -39,7 +38,7 @@ pub(crate) struct SearchCommand {
     /// Id of a record; explain why it is a hit or not
     #[arg(long, value_name = "ID")]
     why: Option<String>,
-    /// Show the retrievers and scores of each hit, and the time of each stage
+    /// Show retrievers and scores of each hit, and times of the stages
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -51,8 +50,7 @@ impl SearchCommand {
         let scope = self.scope.scope()?;
         let mut query = self.query.query(&self.text)?;
         query.as_of = self.as_of.time(&self.query.timezone.zone())?;
-        let options = EngineOptions { graph: self.graph.reader(), ..EngineOptions::default() };
-        let engine = self.store.open_with(options).await?;
+        let engine = self.store.open_with(self.recall.engine_options()).await?;
         let query = match self.deadline {
             Some(ms) => query.with_options(engine.admin().recall_options().with_deadline(Duration::from_millis(ms))),
             None => query,
@@ -62,6 +60,9 @@ impl SearchCommand {
         }
         let recall = engine.recall(&scope, query).await?;
         self.report.print(&recall, || self.describe(&recall, &scope))?;
+        if recall.hits.is_empty() && !self.report.json {
+            records::report_missing_user(&engine, &self.store.database, &scope).await?;
+        }
         self.warn_degraded(&recall.degraded);
         Ok(ExitCode::SUCCESS)
     }

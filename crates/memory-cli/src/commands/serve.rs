@@ -13,9 +13,10 @@ use crate::{
     settings::Settings,
 };
 
-/// Serve the memory over HTTP: a chat gateway, mem0's routes, MCP, a debug API, and a web page at /ui/.
+/// Serve the memory over HTTP: chat gateway, mem0's routes, MCP, web page.
 ///
-/// Listens on this machine only, unless --listen sets another address. Requires a key if one is configured:
+/// The web page is at /ui/. Listens on this machine only, unless --listen sets another address. Requires a key if one
+/// is configured:
 /// `memory keys new` creates a key, and the variable MEMORY_TOKEN sets one for the default tenant. `memory config show`
 /// prints the configuration. Ctrl-C or a TERM signal stops the server after the running requests.
 #[derive(Debug, Args)]
@@ -30,7 +31,8 @@ impl ServeCommand {
         let _log = Log::write(&config.log)?;
         // Bind before the database is opened, which may take long.
         let listener = TcpListener::bind(config.listen).await;
-        let listener = listener.with_context(|| format!("cannot listen on {}", config.listen))?;
+        let listener =
+            listener.with_context(|| format!("cannot listen on {} (--listen sets another address)", config.listen))?;
         serve(&config, listener, || Ok(())).await
     }
 }

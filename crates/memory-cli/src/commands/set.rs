@@ -7,9 +7,11 @@ use clap::{ArgGroup, Args};
 use memory_engine::{Timestamp, retention::RecordPatch};
 
 use crate::{
-    args::{ScopeArgs, StoreArgs, ZoneArgs},
+    args::{DatabaseArgs, ScopeArgs, ZoneArgs},
+    engine_options::EngineOptions,
     output, records,
     report::ReportArgs,
+    screening::ScreeningArgs,
     time_to_live::TimeToLive,
 };
 
@@ -24,7 +26,9 @@ pub(crate) struct SetCommand {
     #[arg(required = true)]
     ids: Vec<String>,
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
+    #[command(flatten)]
+    screening: ScreeningArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Pin the records
@@ -54,7 +58,9 @@ pub(crate) struct SetCommand {
 impl SetCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
-        let engine = self.store.open().await?;
+        // The changed record is stored again, and screened like every record.
+        let options = EngineOptions { screening: Some(self.screening.policy()?), ..EngineOptions::default() };
+        let engine = self.database.open_without_indexes_with(options).await?;
         let mut patch = RecordPatch::default();
         if self.pin || self.unpin {
             patch = patch.pinned(self.pin);

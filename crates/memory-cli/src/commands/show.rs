@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::{
-    args::{ScopeArgs, StoreArgs, ZoneArgs},
+    args::{DatabaseArgs, ScopeArgs, ZoneArgs},
     as_of::AsOfArgs,
     records, report,
 };
@@ -17,7 +17,7 @@ pub(crate) struct ShowCommand {
     /// Id of the record, as printed by `search --explain` and `export`, or its id in an imported file
     id: String,
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     #[command(flatten)]
@@ -30,7 +30,7 @@ impl ShowCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let as_of = self.as_of.time(&self.timezone.zone())?;
-        let engine = self.store.open().await?;
+        let engine = self.database.open_without_indexes().await?;
         let found = records::find(&engine, &scope, &self.id).await?;
         let record = match found.as_slice() {
             [] => bail!("no record {} within {scope}", self.id),

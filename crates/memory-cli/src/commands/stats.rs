@@ -7,7 +7,7 @@ use clap::Args;
 use memory_engine::{Clock, Job, Scope, SystemClock, Timestamp, admin::Generations};
 
 use crate::{
-    args::{ScopeArgs, StoreArgs},
+    args::{DatabaseArgs, ScopeArgs},
     dead_letters, output,
     report::ReportArgs,
 };
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct StatsCommand {
     #[command(flatten)]
-    store: StoreArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub(crate) struct StatsCommand {
 impl StatsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
-        let engine = self.store.open().await?;
+        let engine = self.database.open_without_indexes().await?;
         let stats = engine.stats(&scope).await?;
         let reasons = dead_letters::reasons(&engine, &scope).await?;
         let now = SystemClock.now();

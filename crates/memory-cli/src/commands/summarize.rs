@@ -9,15 +9,21 @@ use memory_engine::{Field, Filter, Kind, ScanQuery, State};
 use crate::{
     args::{ScopeArgs, StoreArgs},
     digest::DigestArgs,
+    engine_options::EngineOptions,
     output, records,
     report::ReportArgs,
+    screening::ScreeningArgs,
 };
 
-/// Summarize the turns of a conversation that have no summary yet, without waiting for more turns.
+/// Summarize the turns of a conversation that have no summary yet.
+///
+/// Does not wait for more turns.
 #[derive(Debug, Args)]
 pub(crate) struct SummarizeCommand {
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    screening: ScreeningArgs,
     #[command(flatten)]
     digest: DigestArgs,
     #[command(flatten)]
@@ -29,8 +35,12 @@ pub(crate) struct SummarizeCommand {
 impl SummarizeCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.conversation()?;
-        let enrichment = self.digest.required_options()?;
-        let engine = self.store.open_with(enrichment.into()).await?;
+        let options = EngineOptions {
+            enrichment: self.digest.required_options()?,
+            screening: Some(self.screening.policy()?),
+            ..EngineOptions::default()
+        };
+        let engine = self.store.open_with(options).await?;
         let count = engine.admin().summarize_now(&scope).await?;
         if count == 0 {
             records::require_records_at(&engine, &scope).await?;

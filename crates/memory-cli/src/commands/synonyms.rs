@@ -15,9 +15,9 @@ use memory_engine::{
 use serde_json::json;
 use suggest::Suggest;
 
-use crate::output;
+use crate::{args::StoreArgs, embedder::EmbedderArgs, engine_options::EngineOptions, output};
 
-/// Manage synonyms.
+/// Manage synonyms: words with the same meaning.
 ///
 /// A group contains words with the same meaning. A query with one of them finds all of them. Groups belong to the
 /// tenant and apply to all its users, or with --user to one user.
@@ -43,6 +43,8 @@ enum SynonymsAction {
         category: Option<String>,
         #[command(flatten)]
         groups: GroupArgs,
+        #[command(flatten)]
+        embedder: EmbedderArgs,
     },
     /// Remove groups by their terms
     Remove {
@@ -52,7 +54,9 @@ enum SynonymsAction {
         #[command(flatten)]
         groups: GroupArgs,
     },
-    /// Import groups from a TOML file with entries `[[groups]]` of term, members and optionally category
+    /// Import groups from a TOML file
+    ///
+    /// Its entries `[[groups]]` have term, members and optionally category.
     Import {
         /// TOML file
         #[arg(conflicts_with = "seed")]
@@ -62,6 +66,8 @@ enum SynonymsAction {
         seed: bool,
         #[command(flatten)]
         groups: GroupArgs,
+        #[command(flatten)]
+        embedder: EmbedderArgs,
     },
     /// Suggest pairs of words from stored texts, with evidence; changes nothing
     Suggest(Suggest),
@@ -89,17 +95,19 @@ impl SynonymsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         match self.action {
             SynonymsAction::List(args) => list(&args).await,
-            SynonymsAction::Add { term, words, category, groups } => add(&groups, term, words, category).await,
+            SynonymsAction::Add { term, words, category, groups, embedder } => {
+                add(&groups, embedder, term, words, category).await
+            }
             SynonymsAction::Remove { terms, groups } => remove(&groups, &terms).await,
-            SynonymsAction::Import { file, seed, groups } => import(&groups, file, seed).await,
+            SynonymsAction::Import { file, seed, groups, embedder } => import(&groups, embedder, file, seed).await,
             SynonymsAction::Suggest(suggest) => suggest.run().await,
             SynonymsAction::Accept { a, b, groups } => {
-                let engine = groups.store.open_without_indexes().await?;
+                let engine = groups.database.open_without_indexes().await?;
                 let group = engine.synonyms().store().accept(&groups.scope()?, &a, &b).await?;
                 groups.report.print(&group, || format!("synonyms from now on: {}", joined_words(&group)))
             }
             SynonymsAction::Reject { a, b, groups } => {
-                let engine = groups.store.open_without_indexes().await?;
+                let engine = groups.database.open_without_indexes().await?;
                 engine.synonyms().store().reject(&groups.scope()?, &a, &b).await?;
                 let text = format!("'{a}' and '{b}' will not be suggested again");
                 groups.report.print(&json!({ "rejected": [a, b] }), || text)
@@ -114,7 +122,7 @@ fn joined_words(group: &SynonymGroup) -> String {
 
 async fn list(args: &GroupArgs) -> Result<ExitCode> {
     let scope = args.scope()?;
-    let engine = args.store.open_without_indexes().await?;
+    let engine = args.database.open_without_indexes().await?;
     let mut groups = owned_groups(&engine, &Scope::tenant_wide(scope.tenant())?, None).await?;
     if let Some(user) = scope.user_name() {
         groups.extend(owned_groups(&engine, &scope, Some(user)).await?);
@@ -151,12 +159,19 @@ async fn owned_groups(
     Ok(groups.into_iter().map(|group| (user.map(str::to_owned), group)).collect())
 }
 
-async fn add(args: &GroupArgs, term: String, words: Vec<String>, category: Option<String>) -> Result<ExitCode> {
+async fn add(
+    args: &GroupArgs,
+    embedder: EmbedderArgs,
+    term: String,
+    words: Vec<String>,
+    category: Option<String>,
+) -> Result<ExitCode> {
     let scope = args.scope()?;
     let mut group = SynonymGroup::new(term, Vec::<String>::new());
     // Validated before a database is created.
     SynonymGroup::new(&group.term, &words).with_category(category.as_deref().unwrap_or("general")).validate()?;
-    let engine = args.store.create_without_indexes().await?;
+    let engine =
+        StoreArgs::new(args.database.clone(), embedder).create_without_indexes(EngineOptions::default()).await?;
     let store = engine.synonyms().store();
     if let Some(known) = store.list(&scope).await?.into_iter().find(|known| known.key() == group.key()) {
         group = known;
@@ -173,7 +188,7 @@ async fn add(args: &GroupArgs, term: String, words: Vec<String>, category: Optio
 
 async fn remove(args: &GroupArgs, terms: &[String]) -> Result<ExitCode> {
     let scope = args.scope()?;
-    let engine = args.store.open_without_indexes().await?;
+    let engine = args.database.open_without_indexes().await?;
     let store = engine.synonyms().store();
     let known: Vec<String> = store.list(&scope).await?.iter().map(SynonymGroup::key).collect();
     let unknown: Vec<&str> = terms
@@ -193,7 +208,7 @@ async fn remove(args: &GroupArgs, terms: &[String]) -> Result<ExitCode> {
     })
 }
 
-async fn import(args: &GroupArgs, file: Option<PathBuf>, seed: bool) -> Result<ExitCode> {
+async fn import(args: &GroupArgs, embedder: EmbedderArgs, file: Option<PathBuf>, seed: bool) -> Result<ExitCode> {
     let scope = args.scope()?;
     let groups = match file {
         None if seed => groups_from_toml(SEED)?,
@@ -203,7 +218,8 @@ async fn import(args: &GroupArgs, file: Option<PathBuf>, seed: bool) -> Result<E
             groups_from_toml(&text).with_context(|| path.display().to_string())?
         }
     };
-    let engine = args.store.create_without_indexes().await?;
+    let engine =
+        StoreArgs::new(args.database.clone(), embedder).create_without_indexes(EngineOptions::default()).await?;
     engine.synonyms().store().put(&scope, &groups).await?;
     let count = groups.len();
     args.report.print(&json!({ "imported": count }), || {

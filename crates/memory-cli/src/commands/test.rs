@@ -14,7 +14,7 @@ use record::RecordCommand;
 
 use crate::{
     args::{StoreArgs, ZoneArgs},
-    graph::GraphArgs,
+    engine_options::RecallArgs,
     output,
     regression::{
         case::TestCase,
@@ -35,22 +35,26 @@ use crate::{
 pub(crate) struct TestCommand {
     #[command(subcommand)]
     action: Option<TestAction>,
-    /// File of cases: TOML with entries `[[case]]` of query, user, and expect, forbid or abstain
+    /// File of cases, in TOML
+    ///
+    /// With entries `[[case]]` of query, user, and expect, forbid or abstain.
     #[arg(required = true, value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    graph: GraphArgs,
+    recall: RecallArgs,
     /// Run only the case with this name; repeatable
     #[arg(long = "case", value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]
     timezone: ZoneArgs,
-    /// Write the outcomes to this file as JUnit XML, for the reports of CI services
+    /// Write the outcomes to this file as JUnit XML
+    ///
+    /// For the reports of CI services.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Print a line of JSON for each case, and one with the numbers of cases
+    /// Print a line of JSON for each case, and one with their numbers
     #[arg(long)]
     json: bool,
 }
@@ -81,7 +85,7 @@ impl TestCommand {
             Ok(read) => read,
             Err(e) => return Ok(invalid_file(&e)),
         };
-        let runner = CaseRunner::open(&self.store, &self.graph, &zone).await?;
+        let runner = CaseRunner::open(&self.store, &self.recall, &zone).await?;
         warn_unindexed(&runner, &cases).await?;
         let mut outcomes = Vec::with_capacity(cases.len());
         let mut summary = TestSummary::default();

@@ -9,19 +9,25 @@ use serde_json::json;
 
 use crate::{certificate::TRACES_REMAIN, database::DatabaseArg, output, report::ReportArgs};
 
-/// Verify the signature of a deletion certificate, and compare it with a store, a copy or a backup.
+/// Verify a deletion certificate, and compare it with a store.
+///
+/// The signature is verified. The store can also be a copy or a backup.
 ///
 /// The exit code is 0 if every check has passed, and 3 if one has failed. Nothing is changed.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyCertificateCommand {
     /// Certificate, from `memory forget --certificate`
     file: PathBuf,
-    /// Database to search: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in
-    /// the variable DATABASE_URL; default: only the signature is verified
+    /// Database to search
+    ///
+    /// Default: only the signature is verified. A SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or
+    /// `postgres` for the address in the variable
+    /// DATABASE_URL.
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, value_name = "FILE|URL")]
     db: Option<DatabaseArg>,
-    /// File with the public key that must have signed the certificate; default: the key in the certificate, which
-    /// anyone can have made
+    /// File with the public key that must have signed the certificate
+    ///
+    /// Default: the key in the certificate, which anyone can have made.
     #[arg(long, value_name = "FILE")]
     public_key: Option<PathBuf>,
     #[command(flatten)]

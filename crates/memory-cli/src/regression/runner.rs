@@ -13,8 +13,7 @@ use memory_engine_companion::{Companion, Pack};
 
 use crate::{
     args::StoreArgs,
-    engine_options::EngineOptions,
-    graph::GraphArgs,
+    engine_options::{EngineOptions, RecallArgs},
     modes::EVAL_DEADLINE,
     records,
     regression::{
@@ -46,14 +45,13 @@ impl CaseRunner {
     ///
     /// # Errors
     /// If the store does not exist, or cannot be opened.
-    pub(crate) async fn open(store: &StoreArgs, graph: &GraphArgs, zone: &TimeZone) -> Result<Self> {
+    pub(crate) async fn open(store: &StoreArgs, recall: &RecallArgs, zone: &TimeZone) -> Result<Self> {
         let clock = Arc::new(CaseClock::default());
         let options = EngineOptions {
-            graph: graph.reader(),
             // A slow machine must not change the result.
             recall: Some(RecallOptions::default().with_deadline(EVAL_DEADLINE)),
             clock: Some(clock.clone()),
-            ..EngineOptions::default()
+            ..recall.engine_options()
         };
         let engine = store.open_with(options.with_locale(zone.clone(), None)).await?;
         Ok(Self { engine, clock })

@@ -1,6 +1,6 @@
 //! `memory backup`, `memory restore-backup` and `memory merge`.
 
-use std::{fs, process::Stdio, thread, time::Duration};
+use std::{collections::BTreeSet, ffi::OsString, fs, process::Stdio, thread, time::Duration};
 
 use memory_engine::{Database, PutMode, Scope};
 
@@ -100,26 +100,32 @@ fn a_killed_backup_leaves_no_file() {
     let cli = CliFixture::new();
     let lines: String = (0..20_000).map(|n| format!("{{\"user\":\"lin\",\"text\":\"turn number {n}\"}}\n")).collect();
     cli.import(&cli.write("turns.jsonl", lines));
-    let mut was_interrupted = false;
-    for milliseconds in [20, 60, 120, 200, 300, 400] {
+    let incomplete_files = || -> BTreeSet<OsString> {
+        let names = fs::read_dir(cli.folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().contains("incomplete")).collect()
+    };
+    // Kills a backup this time after it has created its file. Returns false if the backup was complete before.
+    let is_interrupted = |milliseconds: u64| {
         let _ = fs::remove_file(cli.path("monday.backup"));
+        let earlier = incomplete_files();
         let mut child = cli.command(&["backup", "monday.backup"]).stdout(Stdio::null()).spawn().unwrap();
+        while child.try_wait().unwrap().is_none() && incomplete_files().is_subset(&earlier) {
+            pause(1);
+        }
         pause(milliseconds);
         child.kill().unwrap(); // SIGKILL: no destructor, no flush
         child.wait().unwrap();
         if cli.path("monday.backup").exists() {
-            // It was complete before it was killed.
             cli.run(&["restore-backup", "monday.backup", "--check"]).ok();
-        } else {
-            let left = fs::read_dir(cli.folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
-            was_interrupted |= left.into_iter().any(|name| name.to_string_lossy().contains("incomplete"));
+            return false;
         }
-    }
-    assert!(was_interrupted, "no backup was killed while it was written");
-    // The next backup removes what the killed ones have left.
+        !incomplete_files().is_empty()
+    };
+    let interrupted = [0, 10, 20, 40, 80, 0].into_iter().filter(|milliseconds| is_interrupted(*milliseconds)).count();
+    assert!(interrupted > 0, "no backup was killed while it was written");
+    // The next backup removes the files of the killed ones.
     cli.run(&["backup", "monday.backup", "--force"]).ok();
-    let mut left = fs::read_dir(cli.folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
-    assert!(left.all(|name| !name.to_string_lossy().contains("incomplete")));
+    assert_eq!(incomplete_files(), BTreeSet::new());
 }
 
 #[tokio::test]

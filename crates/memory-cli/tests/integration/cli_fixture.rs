@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file needs a part of it")]
 
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -51,6 +51,27 @@ impl CommandOutput {
     }
 }
 
+/// Returns the command in a folder, without the variables of this machine that it reads.
+pub(crate) fn command_in(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
+    command.current_dir(folder);
+    for (variable, _) in env::vars_os() {
+        let name = variable.to_string_lossy();
+        let is_read = ["MEMORY_", "OTEL_"].iter().any(|prefix| name.starts_with(prefix))
+            || ["_API_KEY", "_BASE_URL"].iter().any(|suffix| name.ends_with(suffix))
+            || ["DATABASE_URL", "RUST_LOG"].contains(&&*name)
+            || ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].contains(&&*name.to_uppercase());
+        if is_read {
+            command.env_remove(&variable);
+        }
+    }
+    // These tests use the hash embedder, even if the machine has local models.
+    command.env("MEMORY_MODELS_DIR", folder.join("no-models"));
+    // Times without a zone are in the zone of the machine.
+    command.env("TZ", "UTC");
+    command
+}
+
 impl CliFixture {
     pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
@@ -74,31 +95,13 @@ impl CliFixture {
         CommandOutput::of(self.command(arguments).envs(variables.iter().copied()).output().unwrap())
     }
 
-    /// Returns the command in this folder, with an empty environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
-        command.current_dir(self.folder.path()).args(arguments);
-        let unset = [
-            "MEMORY_DB",
-            "MEMORY_DATABASE_KEY",
-            "MEMORY_DATABASE_KEY_FILE",
-            "MEMORY_EMBEDDER",
-            "MEMORY_RERANKER",
-            "MEMORY_DIGEST",
-            "MEMORY_GRAPH",
-            "MEMORY_REVIEW",
-            "DATABASE_URL",
-            "OPENAI_API_KEY",
-            "SILICONFLOW_API_KEY",
-        ];
-        let proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
-        for variable in unset.into_iter().chain(proxies) {
-            command.env_remove(variable);
+        let mut command = command_in(self.folder.path());
+        command.args(arguments);
+        // Each search loads the dictionary, which takes time on a busy machine.
+        if arguments.first() == Some(&"search") && !arguments.contains(&"--deadline") {
+            command.args(["--deadline", "60000"]);
         }
-        // These tests use the hash embedder, even if the machine has local models.
-        command.env("MEMORY_MODELS_DIR", self.folder.path().join("no-models"));
-        // Times without a zone are in the zone of the machine.
-        command.env("TZ", "UTC");
         command
     }
 

@@ -11,23 +11,19 @@ use std::{
 
 use serde_json::Value;
 
+use crate::cli_fixture::command_in;
+
 const TURNS: usize = 20_000;
 const KILLS: u64 = 6;
 
-fn memory(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
-    command.current_dir(folder).env_remove("MEMORY_DB").env("MEMORY_MODELS_DIR", folder.join("no-models"));
-    command
-}
-
 fn import(folder: &Path) -> Command {
-    let mut command = memory(folder);
+    let mut command = command_in(folder);
     command.args(["import", "turns.jsonl", "--json"]).stdout(Stdio::piped()).stderr(Stdio::null());
     command
 }
 
 fn records(folder: &Path) -> u64 {
-    let output = memory(folder).args(["stats", "--json"]).output().unwrap();
+    let output = command_in(folder).args(["stats", "--json"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice::<Value>(&output.stdout).unwrap()["records"].as_u64().unwrap()
 }
@@ -77,11 +73,11 @@ fn k15_killed_import_can_be_completed() {
     assert_eq!(report["added"].as_u64().unwrap() + report["unchanged"].as_u64().unwrap(), TURNS as u64);
     assert_eq!(records(folder.path()), TURNS as u64, "no record is lost or stored twice");
 
-    let stats = memory(folder.path()).args(["stats", "--json"]).output().unwrap();
+    let stats = command_in(folder.path()).args(["stats", "--json"]).output().unwrap();
     let stats: Value = serde_json::from_slice(&stats.stdout).unwrap();
     assert_eq!(stats["backlog"], serde_json::json!({}), "everything is indexed");
     let found =
-        memory(folder.path()).args(["search", "turn number 19999", "--user", "lin", "--json"]).output().unwrap();
+        command_in(folder.path()).args(["search", "turn number 19999", "--user", "lin", "--json"]).output().unwrap();
     let found: Value = serde_json::from_slice(&found.stdout).unwrap();
     assert_eq!(found["hits"][0]["record"]["text"], "第19999句话 about turn number 19999");
 }

@@ -63,7 +63,7 @@ impl House {
         let upstream = runtime.block_on(upstream(Arc::clone(&prompt)));
         let uri = upstream.uri();
         let config = format!(
-            "user = \"lin\"\n[gateway]\ndeadline_ms = 15000\n[hooks]\ndeadline_ms = 15000\n\
+            "user = \"lin\"\n[gateway]\ndeadline_ms = 60000\n[hooks]\ndeadline_ms = 60000\n\
              [[gateway.upstreams]]\nname = \"scripted\"\nbase_url = \"{uri}/v1\"\n"
         );
         cli.write("memory.toml", config);

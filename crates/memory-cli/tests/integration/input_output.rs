@@ -192,8 +192,8 @@ fn log_of_requests_with(word: &str, variables: &[(&str, &str)]) -> String {
     command.env("MEMORY_LOG__FILTER", "trace").envs(variables.iter().copied());
     let mut server = command.stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
     let read_log = || String::from_utf8_lossy(&fs::read(&log).unwrap()).into_owned();
-    let address = (0..600).find_map(|_| {
-        thread::park_timeout(Duration::from_millis(100));
+    let address = (0..3000).find_map(|_| {
+        thread::park_timeout(Duration::from_millis(20));
         let text = read_log();
         let (_, rest) = text.split_once("http://")?;
         rest.split_once(|c: char| c != ':' && c != '.' && !c.is_ascii_digit()).map(|(address, _)| address.to_owned())
@@ -227,7 +227,10 @@ fn log_of_requests_with(word: &str, variables: &[(&str, &str)]) -> String {
         "/v1/chat/completions",
         serde_json::json!({"model": "x", "messages": [{"role": "user", "content": word}]}).to_string(),
     );
-    thread::park_timeout(Duration::from_secs(2));
+    // The jobs of the turns are logged, too.
+    while memory.stats()["backlog"] != serde_json::json!({}) {
+        thread::park_timeout(Duration::from_millis(20));
+    }
     server.kill().unwrap();
     server.wait().unwrap();
     read_log()

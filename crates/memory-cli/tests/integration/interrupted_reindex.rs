@@ -5,7 +5,7 @@ use std::{
     process::Stdio,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -30,18 +30,21 @@ fn vector(text: &str) -> Vec<f64> {
     vector
 }
 
-/// A slow service that counts the texts that it has embedded.
-async fn service(embedded: Arc<AtomicUsize>) -> MockServer {
+/// A service that counts the texts that it has embedded. While `stalls`, it answers no request after two thirds of the
+/// turns.
+async fn service(embedded: Arc<AtomicUsize>, stalls: Arc<AtomicBool>) -> MockServer {
     let server = MockServer::start().await;
     let embed = move |request: &Request| {
         let body: Value = request.body_json().unwrap();
         let texts = body["input"].as_array().unwrap();
-        embedded.fetch_add(texts.len(), Ordering::Relaxed);
+        let count = embedded.fetch_add(texts.len(), Ordering::Relaxed) + texts.len();
+        let is_stalled = stalls.load(Ordering::Relaxed) && count > TURNS * 2 / 3;
         let data = texts.iter().enumerate();
         let data: Vec<Value> =
             data.map(|(n, text)| json!({ "index": n, "embedding": vector(text.as_str().unwrap()) })).collect();
         let answer = json!({ "data": data, "model": "toy" });
-        ResponseTemplate::new(200).set_body_json(answer).set_delay(Duration::from_millis(100))
+        let delay = if is_stalled { Duration::from_secs(3600) } else { Duration::ZERO };
+        ResponseTemplate::new(200).set_body_json(answer).set_delay(delay)
     };
     Mock::given(method("POST")).and(path("/v1/embeddings")).respond_with(embed).mount(&server).await;
     server
@@ -59,7 +62,8 @@ fn text(number: usize) -> String {
 pub(crate) async fn can_be_completed(variables: &[(&str, &str)]) {
     let cli = CliFixture::new();
     let embedded = Arc::new(AtomicUsize::new(0));
-    let server = service(Arc::clone(&embedded)).await;
+    let stalls = Arc::new(AtomicBool::new(true));
+    let server = service(Arc::clone(&embedded), Arc::clone(&stalls)).await;
     cli.write(".env", format!("OPENAI_API_KEY=sk-of-a-test\nOPENAI_BASE_URL='{}/v1'\n", server.uri()));
     let run = |arguments: &[&str]| -> CommandOutput { cli.run_with(variables, arguments) };
     let lines = (0..TURNS).map(|number| {
@@ -93,6 +97,7 @@ pub(crate) async fn can_be_completed(variables: &[(&str, &str)]) {
     }
     child.kill().unwrap(); // SIGKILL: no destructor, no flush
     child.wait().unwrap();
+    stalls.store(false, Ordering::Relaxed);
     assert_old_vectors_serve();
     assert_finds(run(&["search", &text(7), "--user", "lin", "--json"]), 7);
     let generations = |result: CommandOutput| result.json()["generations"].clone();

@@ -15,6 +15,7 @@ mod database;
 mod digest_crash;
 mod doors;
 mod encryption;
+mod first_contact;
 mod graph;
 mod hook;
 mod imports;

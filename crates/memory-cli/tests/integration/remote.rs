@@ -95,10 +95,9 @@ async fn k3_failing_embedder_leaves_keyword_search() {
     assert_eq!(found["hits"][0]["record"]["text"], "我对海鲜过敏");
     assert!(found["degraded"][0]["stage"].as_str().unwrap().contains("vector"), "{}", found["degraded"]);
     assert_eq!(run(&["doctor", "--json"]).json()["waiting"]["embedding"]["records"], 4);
-    let waited = run(&["stats", "--json"]).json()["waited_seconds"]["embedding"].as_f64().unwrap();
+    let waited = cli.run(&["stats", "--json"]).json()["waited_seconds"]["embedding"].as_f64().unwrap();
     assert!((0.0..600.0).contains(&waited), "the time since the records were written: {waited}");
-    for command in ["stats", "doctor"] {
-        let output = run(&[command]).stdout;
+    for (command, output) in [("stats", cli.run(&["stats"]).stdout), ("doctor", run(&["doctor"]).stdout)] {
         let row = output.lines().find(|line| line.contains("queued for embedding")).unwrap_or_default();
         assert!(row.contains("4; the oldest for "), "{command}: {output}");
     }

@@ -5,16 +5,15 @@ use std::{
     net::TcpStream,
     path::Path,
     process::{Child, Command, Stdio},
+    thread::{self, JoinHandle},
 };
+
+use crate::cli_fixture::command_in;
 
 /// Returns the command in this folder, without the variables of this machine that it reads.
 pub(crate) fn memory(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
-    let known = std::env::vars_os().map(|(name, _)| name).filter(|name| name.to_string_lossy().starts_with("MEMORY_"));
-    known.for_each(|name| {
-        command.env_remove(name);
-    });
-    command.current_dir(folder).env("MEMORY_EMBEDDER", "hash");
+    let mut command = command_in(folder);
+    command.env("MEMORY_EMBEDDER", "hash");
     command
 }
 
@@ -22,7 +21,8 @@ pub(crate) fn memory(folder: &Path) -> Command {
 pub(crate) struct RunningServer {
     child: Child,
     pub(crate) address: String,
-    log: BufReader<std::process::ChildStderr>,
+    /// Reads the log until the server ends: the server waits if the pipe of its log is full.
+    log: Option<JoinHandle<String>>,
 }
 
 impl RunningServer {
@@ -34,16 +34,21 @@ impl RunningServer {
     pub(crate) fn start_as(command: &mut Command, arguments: &[&str]) -> Self {
         let mut child =
             command.args(arguments).args(["--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
-        let log = BufReader::new(child.stderr.take().unwrap());
-        let mut served = Self { child, address: String::new(), log };
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut served = Self { child, address: String::new(), log: None };
         let mut message = String::new();
         while served.address.is_empty() {
             let mut line = String::new();
-            assert!(served.log.read_line(&mut line).unwrap() > 0, "the server stopped without listening: {message}");
-            let address = line.split_once("http://").and_then(|(_, rest)| rest.split([',', ' ', '"', '\u{1b}']).next());
+            assert!(log.read_line(&mut line).unwrap() > 0, "the server stopped without listening: {message}");
+            let address = line.split_once("http://").and_then(|(_, rest)| rest.split([',', ' ', '"']).next());
             served.address = address.unwrap_or_default().trim().to_owned();
             message.push_str(&line);
         }
+        served.log = Some(thread::spawn(move || {
+            let mut rest = String::new();
+            log.read_to_string(&mut rest).unwrap();
+            rest
+        }));
         served
     }
 
@@ -64,9 +69,8 @@ impl RunningServer {
     pub(crate) fn terminate(mut self) -> (bool, String) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        let mut rest = String::new();
-        self.log.read_to_string(&mut rest).unwrap();
-        (self.child.wait().unwrap().success(), rest)
+        let log = self.log.take().unwrap().join().unwrap();
+        (self.child.wait().unwrap().success(), log)
     }
 }
 

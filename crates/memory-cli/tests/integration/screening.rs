@@ -20,6 +20,17 @@ fn commands_mask_credentials_unless_the_screening_is_off() {
 }
 
 #[test]
+fn a_changed_record_is_screened() {
+    let cli = CliFixture::new();
+    let id = cli.run(&["add", SECRET, "--user", "lin", "--screening", "off"]).ok();
+    let set = |arguments: &[&str]| cli.run(&[&["set", id.trim(), "--user", "lin"], arguments].concat()).ok();
+    set(&["--pin", "--screening", "off"]);
+    assert!(texts(&cli).contains("tiger-4711"));
+    set(&["--unpin"]);
+    assert!(!texts(&cli).contains("tiger-4711"), "the default policy masks it");
+}
+
+#[test]
 fn refused_records_and_wrong_policies_are_explained() {
     let cli = CliFixture::new();
     let refused = ["add", SECRET, "--user", "lin", "--screening", "password=refuse"];

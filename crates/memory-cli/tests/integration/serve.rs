@@ -25,6 +25,7 @@ fn serve_listens_locally_and_stops_on_signal() {
     {
         let (success, log) = served.terminate();
         assert!(success && log.contains("stopped"), "{log}");
+        assert!(!log.contains('\u{1b}'), "a pipe gets no colours: {log:?}");
     }
 }
 
@@ -85,6 +86,7 @@ fn unknown_setting_error_names_its_source() {
         let refused = run(folder.path(), &arguments);
         let message = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(!refused.status.success(), "{message}");
-        assert!(message.contains("max_conccurent") && message.contains("memory.toml"), "{message}");
+        assert!(message.contains("max_conccurent") && message.contains("memory.toml, line 2"), "{message}");
+        assert!(message.contains("did you mean max_concurrent?"), "{message}");
     }
 }

@@ -114,6 +114,28 @@ fn errors_name_the_setting_and_the_source() {
 }
 
 #[test]
+fn an_unknown_setting_has_a_line_and_a_similar_name() {
+    let unknown = [
+        ("digest = \"none\"\nlisen = \"127.0.0.1:1\"", "line 2; did you mean listen?"),
+        ("[limits]\n\nmax_concurent = 3", "line 3; did you mean max_concurrent?"),
+        ("[[keys]]\nname = \"a\"\nhash = \"b\"\n\n[[keys]]\nusres = []", "line 6; did you mean users?"),
+        ("# Port\nport = 80", "line 2; the settings are listed at "),
+    ];
+    for (text, message) in unknown {
+        let (_folder, path) = file(text);
+        let error = Sources::new().with_file(&path).load().unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+        assert!(!error.contains("page_cache_bytes"), "not a list of all settings: {error}");
+    }
+    let (_folder, path) = file("[limits]\nmax_concurrent = \"many\"");
+    let error = Sources::new().with_file(&path).load().unwrap_err().to_string();
+    assert!(error.ends_with("line 2"), "a wrong value has a line too: {error}");
+    let variables = variable("MEMORY_LIMITS__MAX_CONCURENT", "1");
+    let error = Sources::new().with_variables(variables).load().unwrap_err().to_string();
+    assert!(error.ends_with("did you mean max_concurrent?"), "{error}");
+}
+
+#[test]
 fn unknown_variables_are_ignored_and_passwords_hidden() {
     let variables = [("MEMORY_MODE", "graph"), ("MEMORY_DB", "postgres://u:hunter2@h/d"), ("LISTEN", "x")];
     let loaded = Sources::new().with_variables(variables.map(|(n, v)| (n.to_owned(), v.to_owned()))).load().unwrap();

@@ -49,7 +49,7 @@ pub(super) async fn measure(
 }
 
 async fn best_relevances(engine: &MemoryEngine, questions: &[EvalQuestion]) -> Result<Vec<BestRelevance>> {
-    let bar = output::progress(questions.len() as u64, "relevance {wide_bar} {pos}/{len} {eta}");
+    let bar = output::progress(questions.len() as u64, "relevance {wide_bar} {pos}/{len} questions {eta}");
     let options = engine.admin().recall_options().with_deadline(EVAL_DEADLINE);
     let mut best = Vec::with_capacity(questions.len());
     for question in questions {

@@ -1,6 +1,6 @@
 //! `memory models fetch`.
 
-use std::{path::PathBuf, sync::Mutex};
+use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -10,17 +10,18 @@ use memory_engine::{
     http_models::{DownloadProgress, FetchedFile, HttpOptions, Hub, HubModel, Verification},
 };
 
-use crate::{embedder::EmbedderArgs, output};
+use crate::{embedder::ModelFolderArgs, output};
 
 #[derive(Debug, Args)]
 pub(crate) struct Fetch {
-    /// Models to download: e5-small, minilm, or OWNER/NAME of a BERT-like encoder
+    /// Models: e5-small, minilm, or OWNER/NAME of a BERT-like encoder
     #[arg(default_value = "e5-small", value_name = "NAME")]
     names: Vec<String>,
-    /// Folder of local models, each in its own subfolder
-    #[arg(long, env = "MEMORY_MODELS_DIR", value_name = "DIR")]
-    models_dir: Option<PathBuf>,
-    /// Expected SHA-256 of a file; for one model at a time; can be repeated
+    #[command(flatten)]
+    models: ModelFolderArgs,
+    /// Expected SHA-256 of a file; repeatable
+    ///
+    /// For one model at a time.
     #[arg(long, value_name = "FILE=SUM")]
     sha256: Vec<String>,
     /// Branch, tag or commit; a commit never changes
@@ -30,8 +31,8 @@ pub(crate) struct Fetch {
 
 impl Fetch {
     pub(super) async fn run(self) -> Result<()> {
-        let models = self.models()?;
-        let folder = EmbedderArgs::folder(self.models_dir)?;
+        let models = self.hub_models()?;
+        let folder = self.models.folder()?;
         let hub = Hub::from_env(HttpOptions::default())?;
         for model in &models {
             let bar = DownloadBar::default();
@@ -57,7 +58,7 @@ impl Fetch {
         Ok(())
     }
 
-    fn models(&self) -> Result<Vec<HubModel>> {
+    fn hub_models(&self) -> Result<Vec<HubModel>> {
         if self.names.len() > 1 && !self.sha256.is_empty() {
             bail!("--sha256 applies to one model, but {} are named; download them one by one", self.names.len());
         }

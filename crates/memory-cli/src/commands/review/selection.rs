@@ -15,7 +15,9 @@ const PAGE_RECORDS: usize = 1000;
 /// A restriction of the pending memories.
 #[derive(Debug, Clone, Args)]
 pub(super) struct SelectionArgs {
-    /// Only memories from this source: rule_facts, model_facts, summaries, profiles, imports or tools
+    /// Only memories from this source
+    ///
+    /// rule_facts, model_facts, summaries, profiles, imports or tools.
     #[arg(long, value_name = "NAME")]
     source: Option<ReviewSource>,
     /// Only memories of this kind, such as turn, summary, fact or note
@@ -57,7 +59,7 @@ pub(super) struct PendingSelection {
     /// Ids of the memories, as printed by `memory review list`
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     ids: Vec<String>,
-    /// All memories that wait within the scope, or those of the other options
+    /// All memories that wait within the scope, or those of the filters
     #[arg(long)]
     all: bool,
     #[command(flatten)]

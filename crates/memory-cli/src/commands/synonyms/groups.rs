@@ -5,15 +5,15 @@ use clap::Args;
 use memory_engine::Scope;
 
 use crate::{
-    args::{ScopeArgs, StoreArgs},
+    args::{DatabaseArgs, ScopeArgs},
     report::ReportArgs,
 };
 
-/// The store and the owner of the groups.
+/// The database and the owner of the groups.
 #[derive(Debug, Args)]
 pub(super) struct GroupArgs {
     #[command(flatten)]
-    pub(super) store: StoreArgs,
+    pub(super) database: DatabaseArgs,
     #[command(flatten)]
     pub(super) within: ScopeArgs,
     #[command(flatten)]

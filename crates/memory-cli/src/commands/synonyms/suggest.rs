@@ -12,7 +12,7 @@ use memory_engine::{
 use serde_json::json;
 
 use super::groups::GroupArgs;
-use crate::{output, records::PAGE_RECORDS};
+use crate::{args::StoreArgs, embedder::EmbedderArgs, output, records::PAGE_RECORDS};
 
 /// Minimum semantic weight of an embedder whose similarity shows meaning rather than spelling.
 const MIN_SEMANTIC_WEIGHT: f64 = 0.5;
@@ -33,13 +33,15 @@ pub(super) struct Suggest {
     records: usize,
     #[command(flatten)]
     groups: GroupArgs,
+    #[command(flatten)]
+    embedder: EmbedderArgs,
 }
 
 impl Suggest {
     pub(super) async fn run(self) -> Result<ExitCode> {
         // Texts are read from the whole scope; decisions are stored for its user or tenant.
         let scope = self.groups.within.scope()?;
-        let engine = self.groups.store.open().await?;
+        let engine = StoreArgs::new(self.groups.database.clone(), self.embedder.clone()).open().await?;
         let records = self.records(&engine, &scope).await?;
         let texts: Vec<SourceText<'_>> = records.iter().map(SourceText::of).collect();
         let mut suggester = Suggester::default().with_limit(self.limit);

@@ -17,7 +17,7 @@ use memory_engine::{MemoryEngine, Recall, Scope, Timestamp};
 use super::invalid_file::invalid_file;
 use crate::{
     args::{ScopeArgs, StoreArgs},
-    graph::GraphArgs,
+    engine_options::RecallArgs,
     output,
     output_file::OutputFile,
     query_args::QueryArgs,
@@ -45,15 +45,17 @@ pub(super) struct RecordCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    graph: GraphArgs,
+    recall: RecallArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     #[command(flatten)]
     query: QueryArgs,
-    /// Expect this hit, by its number in the list or its id; repeatable. Default: the first hit, which must be relevant
+    /// Expect this hit, by its number in the list or its id; repeatable
+    ///
+    /// Default: the first hit, which must be relevant.
     #[arg(long, value_name = "N|ID")]
     expect: Vec<String>,
-    /// Forbid this record, by its number in the list or its id; repeatable
+    /// Forbid this record, by its number or its id; repeatable
     #[arg(long, value_name = "N|ID")]
     forbid: Vec<String>,
     /// Expect that no hit is relevant
@@ -87,7 +89,7 @@ impl RecordCommand {
             Some(now) => Timestamp::parse_in(now, &zone)?,
             None => now_in_seconds(),
         };
-        let runner = CaseRunner::open(&self.store, &self.graph, &file.defaults.zone).await?;
+        let runner = CaseRunner::open(&self.store, &self.recall, &file.defaults.zone).await?;
         let mut entry = CaseEntry {
             name: self.name.clone().unwrap_or_else(|| unused_name(&self.text, &file)),
             query: &self.text,
