@@ -6,12 +6,13 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use libtest_mimic::Trial;
 use memory_engine::{
-    Builder, Database, Kind, MemoryEngine, Record, RecordId, Result, Scope, Timestamp, Turn, admin::Mismatch,
-    embed::Embedder, testing::ManualClock,
+    Builder, Database, Kind, MemoryEngine, RecallOptions, Record, RecordId, Result, Scope, Timestamp, Turn,
+    admin::Mismatch, embed::Embedder, testing::ManualClock,
 };
 use memory_engine_postgres::{PostgresOptions, migrate_down};
 use sqlx::Connection;
@@ -45,7 +46,8 @@ impl TestDatabase {
     }
 
     pub(crate) async fn open_with(&self, change: impl FnOnce(Builder) -> Builder) -> MemoryEngine {
-        let builder = change(MemoryEngine::builder().clock(self.clock.clone()).background(false));
+        let builder = MemoryEngine::builder().clock(self.clock.clone()).background(false);
+        let builder = change(builder.recall_options(patient_recall()));
         match &self.location {
             Location::Sqlite(folder) => builder.sqlite(folder.path().join("memory.db")).build().await.unwrap(),
             Location::Postgres(url, options, _) => {
@@ -63,7 +65,7 @@ impl TestDatabase {
         background: bool,
     ) -> Result<MemoryEngine> {
         let mut builder = MemoryEngine::builder().clock(self.clock.clone()).background(background);
-        builder = builder.embedder(embedder.clone()).on_mismatch(mismatch);
+        builder = builder.embedder(embedder.clone()).on_mismatch(mismatch).recall_options(patient_recall());
         if let Some(old) = &replaced {
             builder = builder.replacing(old.clone());
         }
@@ -126,6 +128,11 @@ impl TestDatabase {
             migrate_down(&url, &options, 0).await.unwrap();
         }
     }
+}
+
+/// Returns options with a long deadline: the first query loads the dictionary, which takes time on a busy machine.
+fn patient_recall() -> RecallOptions {
+    RecallOptions::default().with_deadline(Duration::from_secs(60))
 }
 
 /// Returns every test on every backend.

@@ -7,13 +7,14 @@ use std::{
     time::Duration,
 };
 
+use async_trait::async_trait;
 use memory_engine::{
-    EnrichmentOptions, Field, Filter, Job, Kind, MemoryEngine, Record, ScanQuery, State,
+    EnrichmentOptions, Field, Filter, Job, Kind, MemoryEngine, Record, Result, ScanQuery, State,
     admin::Failure,
     enrichment::SummaryTrigger,
     graph::{ChatExtractor, GraphFactsQuery},
     http_models::{ChatOptions, Endpoint, HttpChatModel, HttpClient, HttpOptions, Secret},
-    llm::ChatModel,
+    llm::{ChatModel, ChatReply, ChatRequest, ChatStream},
     recall::{Enhancement, QueryForm, Rewrite},
 };
 use serde_json::{Value, json};
@@ -42,6 +43,33 @@ struct Service {
     mood: Arc<Mutex<Mood>>,
 }
 
+/// The model of the service. Only a silent service meets a short time limit: a reply may be late on a busy machine.
+#[derive(Debug)]
+struct TimedModel {
+    patient: HttpChatModel,
+    impatient: HttpChatModel,
+    mood: Arc<Mutex<Mood>>,
+}
+
+impl TimedModel {
+    fn client(&self) -> &HttpChatModel {
+        if *self.mood.lock().unwrap() == Mood::Silent { &self.impatient } else { &self.patient }
+    }
+}
+
+#[async_trait]
+impl ChatModel for TimedModel {
+    fn name(&self) -> &str {
+        self.patient.name()
+    }
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply> {
+        self.client().complete(request).await
+    }
+    async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
+        self.client().stream(request).await
+    }
+}
+
 impl Service {
     async fn start(mood: Mood) -> Self {
         let (server, mood) = (MockServer::start().await, Arc::new(Mutex::new(mood)));
@@ -56,11 +84,18 @@ impl Service {
     }
 
     fn model(&self) -> Arc<dyn ChatModel> {
-        let options = HttpOptions::default().with_system_proxy(false).with_retries(0);
-        let client = HttpClient::new(options.with_read_timeout(Duration::from_millis(150))).unwrap();
-        let endpoint = Endpoint::new(&format!("{}/v1", self.server.uri())).unwrap();
-        let endpoint = endpoint.with_key(&Secret::new(KEY)).unwrap();
-        Arc::new(HttpChatModel::new(client, endpoint, ChatOptions::new("toy")).unwrap())
+        let client = |read_timeout: Duration| {
+            let options = HttpOptions::default().with_system_proxy(false).with_retries(0);
+            let client = HttpClient::new(options.with_read_timeout(read_timeout)).unwrap();
+            let endpoint = Endpoint::new(&format!("{}/v1", self.server.uri())).unwrap();
+            let endpoint = endpoint.with_key(&Secret::new(KEY)).unwrap();
+            HttpChatModel::new(client, endpoint, ChatOptions::new("toy")).unwrap()
+        };
+        Arc::new(TimedModel {
+            patient: client(Duration::from_secs(60)),
+            impatient: client(Duration::from_millis(150)),
+            mood: Arc::clone(&self.mood),
+        })
     }
 
     /// Returns the number of requests whose instructions contain this text.
@@ -171,7 +206,7 @@ async fn fact_texts(memory: &MemoryEngine) -> Vec<String> {
 /// A question that finds nothing, neither by itself nor with what was said before it.
 fn weak(service: &Service) -> (&'static str, Enhancement) {
     let recent = [("user", "Tell me about that man again."), ("assistant", "Which one?")];
-    let rewrite = Rewrite::by(service.model()).with_time(Duration::from_millis(700));
+    let rewrite = Rewrite::by(service.model()).with_time(Duration::from_secs(20));
     ("the hermit, where is he?", Enhancement::new(recent).with_rewrite(rewrite))
 }
 

@@ -200,7 +200,9 @@ pub(crate) async fn embedder_change_under_load_loses_nothing(test_db: TestDataba
         let filling = async {
             assert!(memory.admin().cut_over(0, |_| ()).await.unwrap());
             assert_eq!(memory.embedder().space(), new.space());
-            tokio::time::sleep(Duration::from_millis(150)).await;
+            while switched.load(Ordering::Relaxed) < 3 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
             done.store(true, Ordering::Relaxed);
         };
         let ((written, gone), _, ()) =

@@ -1,6 +1,9 @@
 //! A separate schema of the test server.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
 use memory_engine::{MemoryEngine, Result, embed::HashEmbedder, postgres::PostgresOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, postgres::PgConnectOptions};
@@ -30,6 +33,17 @@ impl Database {
         let options: PgConnectOptions = url.parse().unwrap();
         let path = format!("{},public", self.schema);
         PgConnection::connect_with(&options.options([("search_path", path)])).await.unwrap()
+    }
+
+    /// Waits until another connection waits for a lock of this one.
+    pub(crate) async fn wait_for_blocked(&self, holder: &mut PgConnection) {
+        let own: i32 = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(holder).await.unwrap();
+        // Within a transaction, the view would not change.
+        let mut observer = self.connect(&self.url).await;
+        let is_blocked = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)))";
+        while !sqlx::query_scalar::<_, bool>(is_blocked).bind(own).fetch_one(&mut observer).await.unwrap() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// Checks that the health check finds no problem.

@@ -11,7 +11,7 @@ use memory_engine_core::ErrorKind;
 use memory_engine_http_models::{ChatOptions, HttpChatModel, JsonMode};
 use memory_engine_llm::{ChatModel, ChatReply, ChatRequest, FinishReason, Message, OutputSchema, Usage, structured};
 use serde_json::{Value, json};
-use support::{client, endpoint, raw, shown};
+use support::{client, endpoint, impatient_client, raw, shown};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
 fn model(base: &str, options: ChatOptions) -> HttpChatModel {
@@ -173,8 +173,9 @@ async fn an_error_in_a_stream_does_not_quote_text() {
 
 #[tokio::test]
 async fn a_silent_stream_times_out() {
-    let server = server_with(ResponseTemplate::new(200).set_delay(Duration::from_secs(30))).await;
-    assert_eq!(streamed(&server.uri()).await.unwrap_err().kind(), ErrorKind::Timeout);
+    let server = server_with(ResponseTemplate::new(200).set_delay(Duration::from_secs(3600))).await;
+    let model = HttpChatModel::new(impatient_client(), endpoint(&server.uri()), ChatOptions::new("m")).unwrap();
+    assert_eq!(model.stream(&request()).await.err().unwrap().kind(), ErrorKind::Timeout);
 }
 
 #[tokio::test]

@@ -13,8 +13,8 @@ use tokio::{
     time::sleep,
 };
 
-const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
-const CHUNK_INTERVAL: Duration = Duration::from_millis(600);
+const IDLE_TIMEOUT: Duration = Duration::from_millis(1500);
+const CHUNK_INTERVAL: Duration = Duration::from_millis(350);
 /// Sending them takes longer than [`IDLE_TIMEOUT`].
 const CHUNKS: usize = 5;
 

@@ -355,14 +355,13 @@ fn relative_dates_are_anchored() {
 }
 
 #[test]
-fn long_text_of_dates_is_read_in_linear_time() {
-    let started = std::time::Instant::now();
+fn long_texts_of_dates_are_read() {
+    // `tests/linear_time.rs` measures that the time is linear.
     let nested = "two days before ".repeat(5_000) + "yesterday";
     assert_eq!(labels(&nested).len(), 1);
     assert_eq!(labels(&"昨天".repeat(5_000)).len(), 5_000);
     assert_eq!(labels(&" ".repeat(50_000)), []);
     assert_eq!(labels(&"1".repeat(50_000)), []);
-    assert!(started.elapsed().as_secs() < 20);
 }
 
 fn zones() -> impl Strategy<Value = TimeZone> {

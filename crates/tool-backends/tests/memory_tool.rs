@@ -133,7 +133,8 @@ async fn a_refused_replacement_names_few_lines_and_takes_little_time() {
     let started = std::time::Instant::now();
     let refused = files.refused(replace).await;
     assert!(refused.contains("in lines: 1, 2, 3,") && refused.contains("20, …"), "{refused}");
-    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    // Quadratic time would be hours.
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     let absent = "x".repeat(10_000);
     let replace = json!({ "command": "str_replace", "path": "/memories/long", "old_str": absent, "new_str": "b" });
     assert!(files.refused(replace).await.len() < 1000);

@@ -7,7 +7,6 @@ use std::{
     net::{TcpListener, TcpStream},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
 };
 
 use memory_engine::postgres::{PostgresOptions, migrate_down, migrate_up};
@@ -166,22 +165,19 @@ fn m2_m6_a_server_that_never_answers_delays_a_reply_and_never_a_save() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     let mut chat = Chat::start(&["--mem0", &url, "--save", file.to_str().unwrap()]);
-    let started = Instant::now();
+    // Without a time limit, the search would not end. The write ends afterwards: its failure is in the rest.
     let shown = chat.say("我海鲜过敏，别推荐海鲜");
-    assert!(started.elapsed() < Duration::from_secs(8), "one search of 1.5 seconds, without waiting for the write");
     assert!(shown.contains("Seraphina: ") && !shown.contains("Relevant long-term memory"), "{shown}");
     assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 2, "the chat file is saved");
     let (rest, log) = chat.end();
-    assert!(rest.contains("mem0 · not written"), "{rest}");
+    assert!(rest.contains("mem0 · not written") && !shown.contains("mem0 · not written"), "{shown}{rest}");
     assert!(log.contains("Timeout") && !log.contains("海鲜"), "{log}");
 }
 
 #[test]
 fn m6_without_a_server_the_chat_goes_on() {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", closed.local_addr().unwrap());
-    drop(closed);
-    let mut chat = Chat::start(&["--mem0", &url]);
+    // No program listens on a port of the system. A port that was free a moment ago may have been taken.
+    let mut chat = Chat::start(&["--mem0", "http://127.0.0.1:1"]);
     for text in ["我海鲜过敏，别推荐海鲜", "What shall we have for dinner?"] {
         let shown = chat.say(text);
         assert!(shown.contains("Seraphina: ") && !shown.contains("Relevant long-term memory"), "{shown}");

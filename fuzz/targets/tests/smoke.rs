@@ -6,7 +6,7 @@ use std::{
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use memory_engine_fuzz::{
@@ -15,7 +15,7 @@ use memory_engine_fuzz::{
     target,
 };
 
-/// Maximum time of one input. A debug build is slower.
+/// Maximum processor time of one input. A debug build is slower.
 const MAX_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 5 } else { 1 });
 /// Maximum resident memory of the process, in bytes: 1 GB.
 const MAX_MEMORY_BYTES: u64 = 1_000_000_000;
@@ -35,11 +35,25 @@ fn peak_memory_bytes() -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) * 1024
 }
 
+/// Returns the processor time of this thread, on which the targets run. Time of other processes is no part of it.
+#[cfg(unix)]
+fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
+}
+
+/// Returns the time since the first call: this system does not report the processor time of a thread.
+#[cfg(not(unix))]
+fn thread_time() -> Duration {
+    static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+    START.elapsed()
+}
+
 /// Runs one input and checks its time. An input that fails is kept as a file, to be added to the corpus.
 fn run(target: &Target, input: &[u8], name: &str) {
-    let started = Instant::now();
+    let start = thread_time();
     let outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
-    let elapsed = started.elapsed();
+    let elapsed = thread_time() - start;
     if outcome.is_ok() && elapsed <= MAX_TIME {
         return;
     }

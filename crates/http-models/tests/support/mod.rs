@@ -1,4 +1,4 @@
-//! Test helpers: a client with short time limits, and a server that misbehaves.
+//! Test helpers: a client with short waits between attempts, and a server that misbehaves.
 
 #![allow(dead_code)]
 
@@ -8,7 +8,7 @@ use memory_engine_core::Error;
 use memory_engine_http_models::{Endpoint, HttpClient, HttpOptions, Secret};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
 };
 
 /// The key, which no error may show.
@@ -18,12 +18,18 @@ pub(crate) fn options() -> HttpOptions {
     HttpOptions::default()
         .with_system_proxy(false)
         .with_waits(Duration::from_millis(5), Duration::from_secs(5))
-        .with_read_timeout(Duration::from_millis(400))
-        .with_timeout(Duration::from_secs(5))
+        // Only reached if something hangs: a late answer would be asked for again.
+        .with_read_timeout(Duration::from_secs(60))
+        .with_timeout(Duration::from_secs(60))
 }
 
 pub(crate) fn client() -> HttpClient {
     HttpClient::new(options()).unwrap()
+}
+
+/// Returns a client for a server that does not answer.
+pub(crate) fn impatient_client() -> HttpClient {
+    HttpClient::new(options().with_read_timeout(Duration::from_millis(200))).unwrap()
 }
 
 pub(crate) fn endpoint(base: &str) -> Endpoint {
@@ -41,6 +47,26 @@ pub(crate) fn shown(error: &Error) -> String {
     all
 }
 
+/// Reads a request to its end. A connection that is closed with unread bytes is reset, and the client then loses the
+/// answer.
+async fn read_request(connection: &mut TcpStream) {
+    let mut request = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        match connection.read(&mut buffer).await {
+            Ok(length @ 1..) => request.extend_from_slice(&buffer[..length]),
+            Ok(_) | Err(_) => return,
+        }
+        let text = String::from_utf8_lossy(&request).to_lowercase();
+        let Some((head, _)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let body_length = length.map_or(0, |length| length.parse::<usize>().unwrap());
+        if request.len() >= head.len() + 4 + body_length {
+            return;
+        }
+    }
+}
+
 /// Starts a server that sends these bytes on every connection and closes it. Returns its base URL.
 pub(crate) async fn raw(answer: impl Into<Vec<u8>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -50,8 +76,7 @@ pub(crate) async fn raw(answer: impl Into<Vec<u8>>) -> String {
         while let Ok((mut connection, _)) = listener.accept().await {
             let answer = answer.clone();
             tokio::spawn(async move {
-                let mut request = vec![0; 1 << 16];
-                let _ = connection.read(&mut request).await;
+                read_request(&mut connection).await;
                 let _ = connection.write_all(&answer).await;
                 let _ = connection.shutdown().await;
             });

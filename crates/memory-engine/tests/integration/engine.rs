@@ -73,7 +73,7 @@ async fn the_background_worker_indexes_new_records() {
     for backend in Backend::all() {
         let memory = backend.builder().build().await.unwrap();
         memory.remember(&lin(), "I keep the brass key under the stove").await.unwrap();
-        for _ in 0..500 {
+        for _ in 0..6000 {
             if memory.stats(&lin()).await.unwrap().backlog.is_empty() {
                 break;
             }

@@ -16,8 +16,8 @@ use tokio::runtime::{Builder as RuntimeBuilder, Runtime};
 
 use crate::given::{Backend, BrokenReranker, FlakyEmbedder, lin};
 
-/// Maximum time that a test waits. It is much shorter than a lease.
-const MAX_WAIT: Duration = Duration::from_secs(10);
+/// Maximum time that a test waits, shorter than a lease: a claim that is not released ends after 30 s.
+const MAX_WAIT: Duration = Duration::from_secs(20);
 
 fn current_thread() -> Runtime {
     RuntimeBuilder::new_current_thread().enable_all().build().unwrap()

@@ -262,7 +262,7 @@ async fn the_background_waits_for_an_import_to_end() {
             }
         });
         memory.import(&lin(), Box::pin(turns)).batch_rows(10).run().await.unwrap();
-        let end = tokio::time::Instant::now() + Duration::from_secs(20);
+        let end = tokio::time::Instant::now() + Duration::from_secs(60);
         while queued().await > 0 {
             assert!(tokio::time::Instant::now() < end, "the background worker did not continue");
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -26,7 +26,7 @@ def confirm(inspector, typed):
     button = dialog.get_by_role("button", name=re.compile("Delete for good|永久删除"))
     if button.is_enabled():
         button.click()
-        inspector.settle(timeout_ms=60_000)
+        inspector.settle()
         return True
     return False
 

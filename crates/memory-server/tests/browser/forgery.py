@@ -7,6 +7,7 @@ import http.server
 import itertools
 import json
 import threading
+import time
 import urllib.parse
 
 from support.api import request
@@ -102,6 +103,18 @@ with Browser(["--host-resolver-rules=MAP attacker.example 127.0.0.1"]) as browse
     page = victim.context.new_page()
     answers = []
     page.on("response", lambda response: answers.append((response.request.method, response.url, response.status)))
+    failed = []
+    page.on("requestfailed", failed.append)
+
+    def submit(action, text):
+        """Submits a form, and waits for the answer or the failure."""
+        ended = len(answers) + len(failed)
+        page.evaluate(FORM, [action, text])
+        deadline = time.monotonic() + 60
+        while len(answers) + len(failed) == ended:
+            assert time.monotonic() < deadline, f"the form to {action} has no answer"
+            page.wait_for_timeout(10)
+
     for origin, target in itertools.product(origins, (URL, KEYED_URL)):
         page.goto(origin)
         outcomes = page.evaluate(ATTACK, [target, REQUESTS])
@@ -110,8 +123,7 @@ with Browser(["--host-resolver-rules=MAP attacker.example 127.0.0.1"]) as browse
         assert not readable, f"{origin} reads {readable}"
         for method, path, body in REQUESTS:
             if method == "POST":
-                page.evaluate(FORM, [target + path, body])
-                page.wait_for_timeout(200)
+                submit(target + path, body)
         page.evaluate(FRAME, f"{target}/ui/#/deletion?user_id=anna")
         page.wait_for_timeout(300)
         framed = [frame for frame in page.frames[1:] if frame.evaluate("document.getElementById('app') !== null")]

@@ -18,6 +18,12 @@ def page_of(**params):
     return response.json
 
 
+def scroll(page, script):
+    """Scrolls, and waits until the page has shown the rows there."""
+    frames = "requestAnimationFrame(() => requestAnimationFrame(() => done()))"
+    page.evaluate(f"() => new Promise(done => {{ {script}; {frames}; }})")
+
+
 def turns(inspector):
     return inspector.page.locator(".turn")
 
@@ -168,15 +174,15 @@ def check_long_list(browser):
         most = max(most, len(numbers))
         if 0 in numbers:
             break
-        page.mouse.wheel(0, 700)
-        page.wait_for_timeout(30)
+        scroll(page, "scrollBy(0, 700)")
+        while inspector.running:
+            page.wait_for_timeout(10)
     assert shown == sorted(shown, reverse=True) and len(shown) == LONG_LIST, (len(shown), shown[:5], shown[-5:])
     assert page.get_by_text(f"All {LONG_LIST} records are shown.").count() == 1
     assert most < LONG_LIST / 4, f"{most} rows at once"
     elements = page.evaluate("document.querySelectorAll('main *').length")
     assert elements < MAX_ELEMENTS, f"{elements} elements"
-    page.evaluate("scrollTo(0, 0)")
-    page.wait_for_timeout(200)
+    scroll(page, "scrollTo(0, 0)")
     assert f"Line {LONG_LIST - 1} of" in turns(inspector).first.inner_text()
 
 
@@ -191,8 +197,7 @@ def check_date(browser):
     assert turns(inspector).first.get_attribute("data-row") == page_at["entries"][0]["id"]
     page.get_by_role("button", name="Load newer ones").click()
     inspector.settle()
-    page.evaluate("scrollTo(0, 0)")
-    page.wait_for_timeout(200)
+    scroll(page, "scrollTo(0, 0)")
     first = turns(inspector).first.get_attribute("data-row")
     ids = [entry["id"] for entry in page_of(user_id="lin", limit=200)["entries"]]
     start = ids.index(page_at["entries"][0]["id"])

@@ -16,7 +16,7 @@ class ServerMemoryTool(BetaAbstractMemoryTool):
         body = json.dumps(command.model_dump(exclude_none=True)).encode()
         headers = {"Content-Type": "application/json", "X-API-Key": KEY, "X-User-Id": "lin"}
         request = urllib.request.Request(BASE + "/v1/memory-tool", data=body, headers=headers)
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             result = json.load(answer)
         return ("Error: " if result["is_error"] else "") + result["content"]
 

@@ -9,7 +9,7 @@ BASE, KEY = os.environ["MEMORY_URL"], os.environ["MEMORY_KEY"]
 
 def client(session, **options):
     headers = {"X-User-Id": "lin", "X-Session-Id": session}
-    options = {"api_key": KEY, "max_retries": 0, "timeout": 20, "default_headers": headers, **options}
+    options = {"api_key": KEY, "max_retries": 0, "timeout": 60, "default_headers": headers, **options}
     return anthropic.Anthropic(base_url=BASE, **options)
 
 

@@ -4,7 +4,7 @@ import os
 
 import httpx
 
-client = httpx.Client(base_url=os.environ["MEMORY_URL"], headers={"X-API-Key": os.environ["MEMORY_KEY"]}, timeout=20)
+client = httpx.Client(base_url=os.environ["MEMORY_URL"], headers={"X-API-Key": os.environ["MEMORY_KEY"]}, timeout=60)
 
 
 def ok(method, path, **more):

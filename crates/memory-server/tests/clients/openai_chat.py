@@ -10,7 +10,7 @@ OURS = {"X-User-Id": "lin", "X-Session-Id": "monday"}
 
 
 def client(path="/v1", **options):
-    options = {"max_retries": 0, "timeout": 20, "default_headers": OURS, **options}
+    options = {"max_retries": 0, "timeout": 60, "default_headers": OURS, **options}
     return openai.OpenAI(base_url=BASE + path, api_key=KEY, **options)
 
 

@@ -9,7 +9,7 @@ BASE, KEY = os.environ["MEMORY_URL"], os.environ["MEMORY_KEY"]
 
 def client(**headers):
     headers = {"X-User-Id": "lin", **headers}
-    return openai.OpenAI(base_url=BASE + "/v1", api_key=KEY, max_retries=0, timeout=20, default_headers=headers)
+    return openai.OpenAI(base_url=BASE + "/v1", api_key=KEY, max_retries=0, timeout=60, default_headers=headers)
 
 
 def check(name, found, expected):

@@ -7,14 +7,14 @@ import urllib.request
 import openai
 
 BASE, KEY = os.environ["MEMORY_URL"], os.environ["MEMORY_KEY"]
-client = openai.OpenAI(base_url=BASE + "/v1", api_key=KEY, max_retries=0, timeout=20)
+client = openai.OpenAI(base_url=BASE + "/v1", api_key=KEY, max_retries=0, timeout=60)
 
 
 def add(text, user, run):
     body = {"messages": [{"role": "user", "content": text}], "user_id": user, "run_id": run}
     headers = {"Content-Type": "application/json", "X-API-Key": KEY}
     request = urllib.request.Request(BASE + "/memories", json.dumps(body).encode(), headers)
-    urllib.request.urlopen(request, timeout=20).read()
+    urllib.request.urlopen(request, timeout=60).read()
 
 
 add("My canoe is called Marisol.", "lin", "monday")

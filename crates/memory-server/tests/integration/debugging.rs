@@ -12,6 +12,8 @@ use memory_engine_server::{Access, ApiKey, Debugging, Guard, KeyRing, Server};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
+use crate::support::wait_until;
+
 fn session(user: &str, session: &str) -> Scope {
     Scope::user(user).unwrap().with_session(session).unwrap()
 }
@@ -93,13 +95,8 @@ async fn background_finishes_a_reindex() {
     let router = debug_router(&engine);
     let (_, started) = send(&router, "POST", "/api/memory/s1/reindex?user_id=lin", None).await;
     let progress_path = format!("/api/memory/s1/reindex/{}?user_id=lin", started["id"].as_str().unwrap());
-    for _ in 0..200 {
-        if send(&router, "GET", &progress_path, None).await.1["status"] == "done" {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("the reindex is not done after four seconds");
+    let is_done = async || send(&router, "GET", &progress_path, None).await.1["status"] == "done";
+    wait_until("the reindex is done", is_done).await;
 }
 
 #[tokio::test]

@@ -14,8 +14,23 @@ use memory_engine_server::{
     Access, ApiKey, Debugging, Dialect, Gateway, GatewayOptions, Guard, Hooks, KeyRing, Mcp, Mem0, OAuth, Server,
     Tools, Upstream,
 };
-use tokio::net::TcpListener;
+use tokio::{
+    net::TcpListener,
+    time::{Instant, sleep},
+};
 use upstream::ReceivedRequests;
+
+/// A time limit that is only reached if something hangs: a busy machine first has to load its dictionary.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until a condition holds, and fails after [`PATIENCE`].
+pub(crate) async fn wait_until(condition: &str, mut is_true: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_true().await {
+        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {condition}");
+        sleep(Duration::from_millis(10)).await;
+    }
+}
 
 /// A server that runs until its runtime ends.
 pub(crate) struct Served {
@@ -34,9 +49,7 @@ impl Served {
     /// Starts a server with all parts, both upstreams and an empty in-memory engine.
     pub(crate) async fn whole() -> Self {
         let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
-        // Long deadlines, for a busy machine that has to load its dictionary first.
-        let deadline = Duration::from_secs(15);
-        Self::with_both_upstreams(engine, GatewayOptions::default().with_deadlines(deadline, deadline)).await
+        Self::with_both_upstreams(engine, GatewayOptions::default().with_deadlines(PATIENCE, PATIENCE)).await
     }
 
     /// Starts a server with all parts and this engine.

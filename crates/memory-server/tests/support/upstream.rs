@@ -6,7 +6,7 @@
 //! | `thinker` | sends `reasoning_content` first |
 //! | `tools` | calls a tool, and replies after the result of the tool |
 //! | `odd` | CRLF, comments, chunks that end within a character, `delta: null`, empty `choices`, no `[DONE]` |
-//! | `pause` | is silent in the middle for 400 ms |
+//! | `pause` | is silent in the middle, until the test ends the pause |
 //! | `long` | sends a long event, and its blank line in separate chunks |
 //! | `drip` | sends a word every 20 ms, for a long time |
 //! | `silent` | never responds |
@@ -29,12 +29,15 @@ use axum::{
 use futures::{StreamExt, stream};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 /// The requests that the service received, and the number of aborted ones.
 #[derive(Debug, Default)]
 pub(crate) struct ReceivedRequests {
     pub(crate) requests: Mutex<Vec<(String, HeaderMap, Bytes)>>,
     pub(crate) aborted: Mutex<usize>,
+    /// Ends the pause of the model `pause`.
+    pub(crate) pause: Notify,
 }
 
 impl ReceivedRequests {
@@ -235,7 +238,7 @@ async fn respond(
                 Some((Err(std::io::Error::other("broken")), (chunks, counter)))
             }
             "pause" => {
-                tokio::time::sleep(Duration::from_millis(400)).await;
+                counter.received.pause.notified().await;
                 Some((Ok(Bytes::new()), (chunks, counter)))
             }
             _ => Some((Ok(Bytes::from(chunk)), (chunks, counter))),

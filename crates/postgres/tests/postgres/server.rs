@@ -2,17 +2,26 @@
 //! the folder `WITH_POSTGRES_BIN`.
 
 use std::{
+    collections::hash_map::RandomState,
     env, fs,
+    hash::BuildHasher,
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
+/// Maximum time until a server accepts connections.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
+
 /// Returns true if the programs of the server are available.
 pub(crate) fn can_start() -> bool {
     env::var_os("WITH_POSTGRES_BIN").is_some()
 }
+
+/// The ports of the servers: below those that the system chooses from, which are 32768 to 60999 on Linux.
+const FIRST_PORT: u16 = 16_000;
+const PORTS: u16 = 16_000;
 
 /// A running server. It is stopped, and its data is deleted, when this value is dropped.
 #[derive(Debug)]
@@ -50,8 +59,16 @@ fn create_folder() -> PathBuf {
     PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
 }
 
+/// Returns a random port on which no program listens. It is not one of those that the system gives to programs that
+/// ask for any: a server keeps its port while it is killed and started again.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    loop {
+        let random = RandomState::new().hash_one(std::process::id());
+        let port = FIRST_PORT + u16::try_from(random % u64::from(PORTS)).unwrap();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 impl Server {
@@ -61,9 +78,7 @@ impl Server {
         let mut initdb = program("initdb", &folder);
         initdb.args(["-D", "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]);
         assert!(initdb.status().unwrap().success());
-        let mut server = Self { folder, port: free_port(), settings, process: None };
-        server.start();
-        server
+        Self::on_new_port(folder, settings)
     }
 
     /// Starts a streaming replica of this server.
@@ -73,9 +88,21 @@ impl Server {
         copy.args(["-D", "data", "-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "postgres"]);
         copy.args(["-R", "-X", "stream", "-c", "fast", "--no-sync"]);
         assert!(copy.status().unwrap().success());
-        let mut server = Self { folder, port: free_port(), settings: self.settings, process: None };
-        server.start();
-        server
+        Self::on_new_port(folder, self.settings)
+    }
+
+    /// Starts a server on the data in this folder. Another program may take its port before it does; the next attempt
+    /// is on another port.
+    fn on_new_port(folder: PathBuf, settings: &'static str) -> Self {
+        let mut server = Self { folder, port: 0, settings, process: None };
+        let deadline = Instant::now() + START_TIMEOUT;
+        while Instant::now() < deadline {
+            server.port = free_port();
+            if server.try_start() {
+                return server;
+            }
+        }
+        panic!("the server does not start: {}", server.log());
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -88,23 +115,31 @@ impl Server {
 
     /// Starts the server on its existing data. Repeats this until the processes of a killed server have ended.
     pub(crate) fn start(&mut self) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + START_TIMEOUT;
         while Instant::now() < deadline {
-            let log = fs::OpenOptions::new().create(true).append(true).open(self.log_file()).unwrap();
-            let mut command = program("postgres", &self.folder);
-            command.args(["-D", "data", "-p", &self.port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
-            command.args(["-c", "unix_socket_directories=", "-c", "max_connections=50"]);
-            command.args(self.settings.split_whitespace()).stderr(log);
-            let mut process = command.spawn().unwrap();
-            while process.try_wait().unwrap().is_none() {
-                if self.is_ready() {
-                    self.process = Some(process);
-                    return;
-                }
-                pause();
+            if self.try_start() {
+                return;
             }
         }
         panic!("the server does not start: {}", self.log());
+    }
+
+    /// Starts the server, and waits until it accepts connections. Returns false if its process ends.
+    fn try_start(&mut self) -> bool {
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.log_file()).unwrap();
+        let mut command = program("postgres", &self.folder);
+        command.args(["-D", "data", "-p", &self.port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
+        command.args(["-c", "unix_socket_directories=", "-c", "max_connections=50"]);
+        command.args(self.settings.split_whitespace()).stderr(log);
+        let mut process = command.spawn().unwrap();
+        while process.try_wait().unwrap().is_none() {
+            if self.is_ready() {
+                self.process = Some(process);
+                return true;
+            }
+            pause();
+        }
+        false
     }
 
     fn is_ready(&self) -> bool {
@@ -113,16 +148,18 @@ impl Server {
         ready && TcpStream::connect(("127.0.0.1", self.port)).is_ok()
     }
 
-    /// Kills the server, without a shutdown. Waits until its connections have ended too, at most 2 seconds: their
-    /// processes may answer a statement before they notice the death of the server.
+    /// Kills the server, without a shutdown. Waits until its other processes have ended too, at most 30 seconds: they
+    /// may answer a statement before they notice the death of the server.
     pub(crate) fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             let children = output_of("pgrep", &["-P", &process.id().to_string()]);
             process.kill().unwrap();
             process.wait().unwrap();
             let children = children.split_whitespace().collect::<Vec<_>>().join(",");
-            let deadline = Instant::now() + Duration::from_secs(2);
-            let is_running = || !output_of("ps", &["-o", "pid=", "-p", &children]).trim().is_empty();
+            let deadline = Instant::now() + Duration::from_secs(30);
+            // A process that has ended is listed as defunct (Z) until another one has read its status.
+            let states = || output_of("ps", &["-o", "stat=", "-p", &children]);
+            let is_running = || states().lines().any(|state| !state.trim().starts_with('Z'));
             while !children.is_empty() && is_running() && Instant::now() < deadline {
                 pause();
             }

@@ -153,7 +153,7 @@ async fn a_replaced_text_leaves_no_bytes() {
     records[1].id = id;
     RecordStore::put(&store, &lin(), vec![write(&records[1])]).await.unwrap();
     // The log is cleared after the reply to the caller, when no write is queued.
-    for _ in 0..100 {
+    for _ in 0..3000 {
         if !traces(1).iter().any(|trace| is_in_database(&path, trace)) {
             return;
         }
@@ -176,7 +176,7 @@ async fn the_log_is_cleared_after_a_slow_reader_has_finished() {
     store.delete(&lin(), &[records[1].id]).await.unwrap();
     assert_eq!(count(), 3, "the reader still sees the earlier state");
     reader.execute_batch("COMMIT").unwrap();
-    for _ in 0..200 {
+    for _ in 0..3000 {
         if !is_in_database(&path, &traces(1)[0]) {
             return;
         }

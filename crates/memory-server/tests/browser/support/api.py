@@ -49,6 +49,6 @@ def request(method, path, *, body=None, key=None, url=None, headers=None):
         sent["x-memory-key"] = key
     wanted = urllib.request.Request((url or os.environ["MEMORY_URL"]) + path, data=data, headers=sent, method=method)
     try:
-        return Response(_OPENER.open(wanted, timeout=30))
+        return Response(_OPENER.open(wanted, timeout=60))
     except urllib.error.HTTPError as error:
         return Response(error)

@@ -78,7 +78,8 @@ class Browser:
         context = self.chromium.new_context(
             locale=LOCALES[language], timezone_id="Asia/Shanghai", color_scheme=scheme, reduced_motion="reduce",
             viewport={"width": width, "height": height})
-        context.set_default_timeout(15_000)
+        # Only reached if something hangs.
+        context.set_default_timeout(60_000)
         inspector = Inspector(context, url)
         self.inspectors.append(inspector)
         context.add_init_script(REPORT_VIOLATIONS)
@@ -165,7 +166,7 @@ class Inspector:
         self.settle()
         return self
 
-    def settle(self, quiet_ms=120, timeout_ms=20_000):
+    def settle(self, quiet_ms=120, timeout_ms=60_000):
         """Waits until the page has had no request, and shown no loading state, for a moment."""
         deadline = time.monotonic() + timeout_ms / 1000
         self.last_change = time.monotonic()

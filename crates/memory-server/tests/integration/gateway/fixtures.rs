@@ -10,7 +10,7 @@ use memory_engine::{
 use memory_engine_server::GatewayOptions;
 use serde_json::{Value, json};
 
-use crate::support::Served;
+use crate::support::{PATIENCE, Served, wait_until};
 
 /// A client of a gateway in front of a scripted upstream.
 pub(crate) struct Chat {
@@ -88,7 +88,7 @@ impl Chat {
         let method = if body.is_null() { Method::GET } else { Method::POST };
         let request = RelayRequest::new(method, &path).with_headers(all);
         let request = if body.is_null() { request } else { request.with_body(body.to_string()) };
-        self.relay.send(&request, Duration::from_secs(20)).await.unwrap()
+        self.relay.send(&request, Duration::from_secs(60)).await.unwrap()
     }
 
     /// Sends a request, and reads the whole response.
@@ -121,14 +121,19 @@ impl Chat {
 
     /// Waits until the session `monday` has this many records of turns, and returns them.
     pub(crate) async fn await_turns(&self, count: usize) -> Vec<Record> {
-        for _ in 0..200 {
-            let turns = self.turns("monday").await;
-            if turns.len() >= count {
-                return turns;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("fewer than {count} records of turns after 4 s");
+        let mut turns = Vec::new();
+        wait_until("the turns are stored", async || {
+            turns = self.turns("monday").await;
+            turns.len() >= count
+        })
+        .await;
+        turns
+    }
+
+    /// Waits until the upstream has noticed that a request was aborted.
+    pub(crate) async fn await_aborted(&self) {
+        wait_until("the upstream request is aborted", async || *self.served.received.aborted.lock() > 0).await;
+        assert_eq!(*self.served.received.aborted.lock(), 1);
     }
 
     /// Stores a turn of lin from an earlier session.
@@ -145,7 +150,7 @@ impl Chat {
 
 /// Returns options with long deadlines, for a busy machine that has to load its dictionary first.
 pub(crate) fn patient_options() -> GatewayOptions {
-    GatewayOptions::default().with_deadlines(Duration::from_secs(15), Duration::from_secs(15))
+    GatewayOptions::default().with_deadlines(PATIENCE, PATIENCE)
 }
 
 pub(crate) fn lin() -> Scope {

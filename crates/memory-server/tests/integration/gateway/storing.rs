@@ -8,7 +8,11 @@ use serde_json::json;
 
 use crate::{
     gateway::fixtures::{Chat, assistant, lin, patient_options, request, streamed_request, user},
-    support::store::{WatchedStore, WriteFailure},
+    support::{
+        PATIENCE,
+        store::{WatchedStore, WriteFailure},
+        wait_until,
+    },
 };
 
 #[tokio::test]
@@ -52,14 +56,12 @@ async fn edited_turns_are_retracted_and_restored_when_repeated() {
     chat.ask(&request("echo", &conversation)).await;
     assert_eq!(chat.turns("monday").await.len(), 6);
     chat.ask(&request("echo", &[&opening[..], &[user("我住在里斯本")]].concat())).await;
-    let mut texts = chat.texts().await;
-    for _ in 0..100 {
-        if texts.len() == 4 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    let mut texts = Vec::new();
+    wait_until("the earlier turns are retracted", async || {
         texts = chat.texts().await;
-    }
+        texts.len() == 4
+    })
+    .await;
     assert_eq!(texts, ["早", "好的: 早", "我住在里斯本", "好的: 我住在里斯本"]);
     let round = chat.turns("monday").await[2].source.round;
     assert_eq!(round, Some(2));
@@ -147,13 +149,13 @@ async fn every_completed_reply_is_stored_without_a_shutdown() {
     assert_eq!(second.source.round, Some(2), "the session continues after a restart");
 }
 
-/// Locks a SQLite file for 3 s.
+/// Locks a SQLite file until its standard input is closed.
 const LOCK_SCRIPT: &str = "\
-import sqlite3, sys, time
+import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
 connection.execute('BEGIN IMMEDIATE')
 print('locked', flush=True)
-time.sleep(3)
+sys.stdin.read()
 ";
 
 #[tokio::test]
@@ -161,12 +163,13 @@ async fn k12_a_locked_store_is_reported_and_chats_continue() {
     let folder = tempfile::tempdir().unwrap();
     let engine =
         MemoryEngine::builder().sqlite(folder.path().join("memory.db")).background(false).build().await.unwrap();
-    let options = GatewayOptions::default().with_deadlines(Duration::from_millis(1500), Duration::from_millis(300));
+    let options = GatewayOptions::default().with_deadlines(PATIENCE, Duration::from_millis(300));
     let chat = Chat::with_engine(engine, options).await;
     // Another process holds the lock of the file for longer than the write waits.
     let lock = std::process::Command::new("python3")
         .args(["-c", LOCK_SCRIPT])
         .arg(folder.path().join("memory.db"))
+        .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .spawn();
     let Ok(mut lock) = lock else { return };
@@ -176,6 +179,7 @@ async fn k12_a_locked_store_is_reported_and_chats_continue() {
     assert_eq!((plain.status.as_u16(), plain.header("x-memory-degraded")), (200, "store"));
     let stream = chat.ask(&streamed_request("echo", &[user("早"), assistant("好的: 早"), user("好")])).await;
     assert!(stream.body.contains(": memory degraded: store\n\n") && stream.body.ends_with("data: [DONE]\n\n"));
+    // This closes its standard input as well.
     lock.wait().unwrap();
     // Turns that were late are not lost.
     chat.served.gateway.drain().await;
@@ -185,19 +189,21 @@ async fn k12_a_locked_store_is_reported_and_chats_continue() {
 #[tokio::test]
 async fn a_refused_turn_delays_only_its_own_conversation() {
     let store = Arc::new(WatchedStore::default());
-    let options = GatewayOptions::default().with_deadlines(Duration::from_secs(15), Duration::from_millis(1500));
+    let options = GatewayOptions::default().with_deadlines(PATIENCE, Duration::from_millis(1500));
     let chat = Chat::with_engine(store.engine().await, options).await;
     chat.get("u/lin/s/first/v1/chat/completions", &request("echo", &[user("早")]), &[]).await;
     *store.write_failure.lock() = Some(("坏", WriteFailure::Unavailable));
-    let ask_after = async |wait_ms: u64, session: &str, messages: &[serde_json::Value]| {
-        tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+    let earlier_writes = store.calls("put");
+    let ask_after = async |refusals: usize, session: &str, messages: &[serde_json::Value]| {
+        let are_refused = async || store.calls("put") >= earlier_writes + refusals;
+        wait_until("the turns before are refused", are_refused).await;
         let answer = chat.get(&format!("u/lin/s/{session}/v1/chat/completions"), &request("echo", messages), &[]).await;
         answer.header("x-memory-degraded").to_owned()
     };
     let next = [user("坏的一句"), assistant("好的: 坏的一句"), user("下一句")];
     let good = [user("好的一句")];
     let (refused, waiting, other) =
-        futures::join!(ask_after(0, "bad", &next[..1]), ask_after(200, "bad", &next), ask_after(200, "good", &good),);
+        futures::join!(ask_after(0, "bad", &next[..1]), ask_after(1, "bad", &next), ask_after(1, "good", &good));
     assert_eq!((refused.as_str(), waiting.as_str(), other.as_str()), ("store", "store", ""));
     assert_eq!((chat.turns("bad").await.len(), chat.turns("good").await.len()), (0, 2));
     *store.write_failure.lock() = None;

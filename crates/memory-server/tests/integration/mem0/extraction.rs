@@ -9,6 +9,9 @@ use memory_engine::{
 };
 use memory_engine_server::Mem0;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use crate::support::{PATIENCE, wait_until};
 
 use super::fixtures::{Api, events, texts};
 
@@ -181,26 +184,28 @@ async fn m1_facts_of_agents_are_independent() {
     assert_eq!(api.list_texts(json!({"agent_id": "kai"})).await, ["The user lives in Porto."]);
 }
 
-/// The built-in rules with a delay, as slow as a model.
+/// The built-in rules, as slow as a model: each call waits for a permit, and then longer than the platform's routes do.
 #[derive(Debug)]
-struct SlowFacts(RuleFacts, Duration);
+struct SlowFacts(RuleFacts, Arc<Semaphore>);
 
 #[async_trait]
 impl FactExtractor for SlowFacts {
     async fn extract(&self, turns: &[Record], locale: &Locale) -> memory_engine::Result<Facts> {
-        tokio::time::sleep(self.1).await;
+        self.1.acquire().await.unwrap().forget();
+        tokio::time::sleep(2 * PLATFORM_TIMEOUT).await;
         self.0.extract(turns, locale).await
     }
 }
 
+const PLATFORM_TIMEOUT: Duration = Duration::from_millis(50);
+
 #[tokio::test]
 async fn slow_extraction_continues_in_the_background() {
-    let slow = SlowFacts(RuleFacts::built_in().unwrap(), Duration::from_millis(400));
+    let permits = Arc::new(Semaphore::new(0));
+    let slow = SlowFacts(RuleFacts::built_in().unwrap(), permits.clone());
     let enrichment = EnrichmentOptions::default().with_facts(Arc::new(slow));
     let engine = MemoryEngine::builder().in_memory().enrichment(enrichment).build().await.unwrap();
-    let mem0 = Mem0::new(engine.clone())
-        .with_platform_add_timeout(Duration::from_millis(50))
-        .with_add_timeout(Duration::from_secs(5));
+    let mem0 = Mem0::new(engine.clone()).with_platform_add_timeout(PLATFORM_TIMEOUT).with_add_timeout(PATIENCE);
     let api = Api::over(mem0, engine);
     let body =
         json!({"messages": [{"role": "user", "content": "I live in Porto."}], "user_id": "lin", "metadata": {"a": 1}});
@@ -208,13 +213,13 @@ async fn slow_extraction_continues_in_the_background() {
     assert_eq!((&added["status"], &added["results"]), (&json!("PENDING"), &json!([])));
     let path = format!("/v1/event/{}/", added["event_id"].as_str().unwrap());
     assert_eq!(api.get(&path).await["status"], "PENDING");
-    let event = loop {
-        let event = api.get(&path).await;
-        if event["status"] != "PENDING" {
-            break event;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    };
+    permits.add_permits(9);
+    let mut event = Value::Null;
+    wait_until("the facts are extracted", async || {
+        event = api.get(&path).await;
+        event["status"] != "PENDING"
+    })
+    .await;
     assert_eq!(
         (&event["status"], &event["results"][0]["data"]["memory"]),
         (&json!("SUCCEEDED"), &json!("The user lives in Porto."))

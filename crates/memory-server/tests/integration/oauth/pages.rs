@@ -1,6 +1,6 @@
 //! The pages that a person sees.
 
-use std::time::Instant;
+use tokio::time::Instant;
 
 use super::*;
 
@@ -47,7 +47,7 @@ async fn the_text_of_a_client_is_no_html() {
     assert!(repeated.text.contains("&lt;img&gt; occurs twice"), "{}", repeated.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_wrong_key_is_asked_for_again_after_a_delay() {
     let served = Served::new().await;
     let client = served.register(app()).await;
@@ -63,7 +63,7 @@ async fn a_wrong_key_is_asked_for_again_after_a_delay() {
     assert!(!accepted.header("location").contains(served.key.reveal()));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn only_some_keys_are_tried_at_the_same_time() {
     let served = Served::new().await;
     let client = served.register(app()).await;
