@@ -175,7 +175,7 @@ async fn r2_off_touches_no_store() {
 async fn r15_an_embedder_that_fails_costs_the_vectors_and_neither_message_nor_story() {
     for backend in Backend::all() {
         let embedder = Arc::new(FlakyEmbedder::default());
-        let clock = Arc::new(ManualClock::new(Timestamp::from_micros(0)));
+        let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_772_000_000_000_000)));
         let builder = backend.builder().embedder(embedder.clone()).clock(clock.clone());
         let engine = builder.background(false).build().await.unwrap();
         let memory = StoryMemory::new(engine, MemoryMode::Vector, StoryOptions::default());
