@@ -104,7 +104,7 @@ with Browser(["--host-resolver-rules=MAP attacker.example 127.0.0.1"]) as browse
     answers = []
     page.on("response", lambda response: answers.append((response.request.method, response.url, response.status)))
     failed = []
-    page.on("requestfailed", failed.append)
+    page.on("requestfailed", lambda failure: failed.append(failure))
 
     def submit(action, text):
         """Submits a form, and waits for the answer or the failure."""
