@@ -45,9 +45,8 @@ pub(crate) fn template(definition: &clap::Command, groups: &[(&str, usize)]) -> 
 }
 
 /// Adds the possible values of required arguments to the error that they are missing.
-pub(crate) fn add_choices(error: &mut clap::Error) {
+pub(crate) fn add_choices(error: &mut clap::Error, mut definition: clap::Command) {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
-    let mut definition = crate::definition();
     definition.build();
     let command = env::args_os().nth(1).and_then(|name| definition.find_subcommand(name));
     let (ErrorKind::MissingRequiredArgument, Some(command)) = (error.kind(), command) else { return };

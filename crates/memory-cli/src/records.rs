@@ -82,11 +82,11 @@ pub(crate) async fn report_missing_user(engine: &MemoryEngine, database: &Databa
         if let Some(user) = known.user_name()
             && engine.stats(known).await?.records > 0
         {
+            if users.len() == MAX_NAMED_USERS {
+                users.push("…".to_owned());
+                break;
+            }
             users.push(user.to_owned());
-        }
-        if users.len() > MAX_NAMED_USERS {
-            users[MAX_NAMED_USERS] = "…".into();
-            break;
         }
     }
     match scope.user_name() {

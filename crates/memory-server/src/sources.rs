@@ -239,12 +239,12 @@ fn config_error(error: FigmentError) -> Error {
         None => String::new(),
     };
     let setting = first.path.join(".");
-    let message = match &first.kind {
-        Kind::UnknownField(name, known) => {
-            format!("unknown setting {setting}{location}; {}", suggestion(name, known))
-        }
-        kind if setting.is_empty() => format!("{}{location}", problem(kind)),
-        kind => format!("{} for {setting}{location}", problem(kind)),
+    let message = if let Kind::UnknownField(name, known) = &first.kind {
+        format!("unknown setting {setting}{location}; {}", suggestion(name, known))
+    } else if setting.is_empty() {
+        format!("{}{location}", problem(&first.kind))
+    } else {
+        format!("{} for {setting}{location}", problem(&first.kind))
     };
     Error::invalid("config", message)
 }
