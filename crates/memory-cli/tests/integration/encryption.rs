@@ -3,6 +3,7 @@
 use crate::cli_fixture::{CliFixture, TURNS};
 
 const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+#[cfg(feature = "encryption")]
 const OTHER_KEY: &str = "ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const VARIABLE: &str = "MEMORY_DATABASE_KEY";
 const FILE_VARIABLE: &str = "MEMORY_DATABASE_KEY_FILE";
