@@ -8,8 +8,11 @@ pub(crate) fn typed_name() -> String {
     const NAME: &str = "memory";
     let Ok(program) = env::current_exe() else { return NAME.into() };
     let search_path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&search_path).map(|folder| folder.join(NAME)).find(|path| path.is_file());
-    if found.and_then(|path| path.canonicalize().ok()).is_some_and(|path| path == program) {
+    let file = format!("{NAME}{}", env::consts::EXE_SUFFIX);
+    let found = env::split_paths(&search_path).map(|folder| folder.join(&file)).find(|path| path.is_file());
+    // An installed program is often a symbolic link.
+    let target = |path: &Path| path.canonicalize().ok();
+    if found.and_then(|path| target(&path)).is_some_and(|path| Some(path) == target(&program)) {
         return NAME.into();
     }
     let folder = env::current_dir().ok();

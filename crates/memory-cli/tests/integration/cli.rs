@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::cli_fixture::{CliFixture, CommandOutput, TURNS};
+use crate::cli_fixture::{CliFixture, TURNS};
 
 #[test]
 fn demo_needs_no_setup() {
@@ -29,40 +29,23 @@ fn next_steps(demo: &str) -> Vec<&str> {
     steps.lines().map(str::trim).collect()
 }
 
-/// Runs a command as a shell does, in the folder of the fixture.
-#[cfg(unix)]
-fn run_as_printed(cli: &CliFixture, command: &str) -> String {
-    let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", command]);
-    // The folder and the variables of the fixture.
-    let memory = cli.command(&[]);
-    shell.current_dir(memory.get_current_dir().unwrap());
-    for (name, value) in memory.get_envs() {
-        match value {
-            Some(value) => shell.env(name, value),
-            None => shell.env_remove(name),
-        };
-    }
-    CommandOutput::of(shell.output().unwrap()).ok()
-}
-
 #[cfg(unix)]
 #[test]
 fn next_steps_of_the_demo_work_as_printed() {
     let cli = CliFixture::new();
     let demo = cli.run(&["demo"]).ok();
     let [add, search, ui] = next_steps(&demo)[..] else { panic!("{demo}") };
-    run_as_printed(&cli, add);
-    let found = run_as_printed(&cli, &format!("{search} --json"));
+    cli.run_line(add).ok();
+    let found = cli.run_line(&format!("{search} --json")).ok();
     let found: Value = serde_json::from_str(&found).unwrap();
     assert!(found["hits"][0]["record"]["text"].as_str().unwrap().contains("Lisbon"), "{found}");
-    assert!(run_as_printed(&cli, &format!("{ui} --help")).contains("inspector"), "{ui}");
+    assert!(cli.run_line(&format!("{ui} --help")).ok().contains("inspector"), "{ui}");
 
     let demo = cli.run(&["demo", "--db", "demo.db"]).ok();
     let [chinese, english, ui] = next_steps(&demo)[..] else { panic!("{demo}") };
-    assert!(run_as_printed(&cli, chinese).contains("我家这只叫芝麻"), "{chinese}");
-    assert!(run_as_printed(&cli, english).contains("I miss Mina"), "{english}");
-    assert!(run_as_printed(&cli, &format!("{ui} --help")).contains("inspector"), "{ui}");
+    assert!(cli.run_line(chinese).ok().contains("我家这只叫芝麻"), "{chinese}");
+    assert!(cli.run_line(english).ok().contains("I miss Mina"), "{english}");
+    assert!(cli.run_line(&format!("{ui} --help")).ok().contains("inspector"), "{ui}");
 }
 
 #[test]

@@ -10,6 +10,9 @@ use std::{
 
 use serde_json::Value;
 
+/// The deadline of each search: the dictionary is loaded for it, which takes time on a busy machine.
+const DEADLINE: &str = "--deadline 60000";
+
 /// A temporary folder, with the database of its commands.
 pub(crate) struct CliFixture {
     pub(crate) folder: tempfile::TempDir,
@@ -95,12 +98,26 @@ impl CliFixture {
         CommandOutput::of(self.command(arguments).envs(variables.iter().copied()).output().unwrap())
     }
 
+    /// Runs a line as a shell does, in the folder and with the variables and the deadline of
+    /// [`command`](Self::command).
+    pub(crate) fn run_line(&self, line: &str) -> CommandOutput {
+        let line = if line.contains(" search ") { format!("{line} {DEADLINE}") } else { line.to_owned() };
+        let mut shell = Command::new("sh");
+        for (name, value) in self.command(&[]).get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        let shell = shell.args(["-c", &line]).current_dir(self.folder.path()).env("HOME", self.path("home"));
+        CommandOutput::of(shell.output().unwrap())
+    }
+
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command_in(self.folder.path());
         command.args(arguments);
-        // Each search loads the dictionary, which takes time on a busy machine.
         if arguments.first() == Some(&"search") && !arguments.contains(&"--deadline") {
-            command.args(["--deadline", "60000"]);
+            command.args(DEADLINE.split(' '));
         }
         command
     }

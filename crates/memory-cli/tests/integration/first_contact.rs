@@ -1,24 +1,9 @@
 //! The first commands of a newcomer: no argument, missing arguments, unknown users, and commands that need no model.
 
-use std::process::Command;
-
 use crate::{
-    cli_fixture::{CliFixture, CommandOutput, TURNS},
+    cli_fixture::{CliFixture, TURNS},
     running_server::RunningServer,
 };
-
-/// Runs a line as a shell does.
-fn run_line(cli: &CliFixture, line: &str) -> CommandOutput {
-    let mut shell = Command::new("sh");
-    for (name, value) in cli.command(&[]).get_envs() {
-        match value {
-            Some(value) => shell.env(name, value),
-            None => shell.env_remove(name),
-        };
-    }
-    let shell = shell.args(["-c", line]).current_dir(cli.folder.path()).env("HOME", cli.path("home"));
-    CommandOutput::of(shell.output().unwrap())
-}
 
 #[test]
 fn first_steps_work_as_they_are_printed() {
@@ -37,7 +22,7 @@ fn first_steps_work_as_they_are_printed() {
             assert_eq!(served.request("GET", "/health", &[], "").0, 200);
             continue;
         }
-        let output = run_line(&cli, command).ok();
+        let output = cli.run_line(command).ok();
         match stored {
             None if command.contains(" add ") => stored = command.split('"').nth(1),
             Some(text) if command.contains(" search ") => {
