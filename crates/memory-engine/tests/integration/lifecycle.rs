@@ -17,7 +17,7 @@ use tokio::runtime::{Builder as RuntimeBuilder, Runtime};
 use crate::given::{Backend, BrokenReranker, FlakyEmbedder, lin};
 
 /// Maximum time that a test waits, shorter than a lease: a claim that is not released ends after 30 s.
-const MAX_WAIT: Duration = Duration::from_secs(20);
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 fn current_thread() -> Runtime {
     RuntimeBuilder::new_current_thread().enable_all().build().unwrap()
@@ -31,7 +31,7 @@ fn multi_thread() -> Runtime {
 async fn wait_for_background(memory: &MemoryEngine) {
     let started = Instant::now();
     while memory.stats(&lin()).await.unwrap().backlog.values().any(|waiting| *waiting > 0) {
-        assert!(started.elapsed() < MAX_WAIT, "the background worker does nothing");
+        assert!(started.elapsed() < TIME_LIMIT, "the background worker does nothing");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -45,7 +45,7 @@ fn poll_outside_runtime<T>(future: impl Future<Output = T>) -> T {
         if let std::task::Poll::Ready(done) = future.as_mut().poll(&mut context) {
             return done;
         }
-        assert!(started.elapsed() < MAX_WAIT, "it waits for a runtime");
+        assert!(started.elapsed() < TIME_LIMIT, "it waits for a runtime");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -173,7 +173,7 @@ fn claims_of_a_dropped_runtime_are_released_at_once() {
         let (memory, _) = engine_of_dropped_runtime(&backend);
         let started = Instant::now();
         current_thread().block_on(memory.drain(&lin(), |_| ())).unwrap();
-        assert!(started.elapsed() < MAX_WAIT, "{:?}", started.elapsed());
+        assert!(started.elapsed() < TIME_LIMIT, "{:?}", started.elapsed());
     }
 }
 
@@ -187,7 +187,7 @@ fn claims_of_a_dropped_engine_are_released_at_once() {
             let memory = backend.builder().embedder(FlakyEmbedder::default()).background(false).build().await.unwrap();
             assert_eq!(memory.drain(&lin(), |_| ()).await.unwrap(), 1);
         });
-        assert!(started.elapsed() < MAX_WAIT, "{:?}", started.elapsed());
+        assert!(started.elapsed() < TIME_LIMIT, "{:?}", started.elapsed());
     }
 }
 

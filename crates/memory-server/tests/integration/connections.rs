@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{MAX_WAIT, wait_until};
+use crate::support::{TIME_LIMIT, wait_until};
 
 /// A server with a key, that stops when it is dropped.
 struct Running {
@@ -49,7 +49,7 @@ async fn read_response(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let head_end = loop {
         let mut buffer = [0; 4096];
-        let count = timeout(MAX_WAIT, stream.read(&mut buffer)).await.unwrap().unwrap();
+        let count = timeout(TIME_LIMIT, stream.read(&mut buffer)).await.unwrap().unwrap();
         assert!(count > 0, "closed after {:?}", String::from_utf8_lossy(&bytes));
         bytes.extend_from_slice(&buffer[..count]);
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -90,7 +90,7 @@ async fn a_refusal_that_ends_the_connection_says_so() {
         stream.write_all(head.as_bytes()).await.unwrap();
         let response = read_response(&mut stream).await;
         assert!(response.starts_with("http/1.1 401") && response.contains("connection: close"), "{head}{response}");
-        assert!(is_closed_within(&mut stream, MAX_WAIT).await);
+        assert!(is_closed_within(&mut stream, TIME_LIMIT).await);
     }
 }
 
@@ -109,7 +109,7 @@ async fn idle_and_half_open_connections_are_closed() {
     idle.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     assert!(read_response(&mut idle).await.starts_with("http/1.1 200"));
     for stream in [&mut silent, &mut half, &mut idle] {
-        assert!(is_closed_within(stream, MAX_WAIT).await);
+        assert!(is_closed_within(stream, TIME_LIMIT).await);
     }
     let running = serve(limits(0)).await;
     let mut silent = connect(&running).await;
@@ -153,6 +153,6 @@ async fn a_stop_closes_idle_connections_and_the_listener() {
     idle.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     read_response(&mut idle).await;
     drop(stop);
-    timeout(MAX_WAIT, serving).await.unwrap().unwrap().unwrap();
+    timeout(TIME_LIMIT, serving).await.unwrap().unwrap().unwrap();
     assert!(TcpStream::connect(address).await.is_err());
 }

@@ -21,13 +21,13 @@ use tokio::{
 use upstream::ReceivedRequests;
 
 /// A time limit that is only reached if something hangs: a busy machine first has to load its dictionary.
-pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// Waits until a condition holds, and fails after [`MAX_WAIT`].
+/// Waits until a condition holds, and fails after [`TIME_LIMIT`].
 pub(crate) async fn wait_until(condition: &str, mut is_true: impl AsyncFnMut() -> bool) {
-    let deadline = Instant::now() + MAX_WAIT;
+    let deadline = Instant::now() + TIME_LIMIT;
     while !is_true().await {
-        assert!(Instant::now() < deadline, "not within {MAX_WAIT:?}: {condition}");
+        assert!(Instant::now() < deadline, "not within {TIME_LIMIT:?}: {condition}");
         sleep(Duration::from_millis(10)).await;
     }
 }
@@ -49,7 +49,7 @@ impl Served {
     /// Starts a server with all parts, both upstreams and an empty in-memory engine.
     pub(crate) async fn whole() -> Self {
         let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
-        Self::with_both_upstreams(engine, GatewayOptions::default().with_deadlines(MAX_WAIT, MAX_WAIT)).await
+        Self::with_both_upstreams(engine, GatewayOptions::default().with_deadlines(TIME_LIMIT, TIME_LIMIT)).await
     }
 
     /// Starts a server with all parts and this engine.

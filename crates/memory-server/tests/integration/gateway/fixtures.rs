@@ -10,7 +10,7 @@ use memory_engine::{
 use memory_engine_server::GatewayOptions;
 use serde_json::{Value, json};
 
-use crate::support::{MAX_WAIT, Served, wait_until};
+use crate::support::{TIME_LIMIT, Served, wait_until};
 
 /// A client of a gateway in front of a scripted upstream.
 pub(crate) struct Chat {
@@ -150,7 +150,7 @@ impl Chat {
 
 /// Returns options with long deadlines, for a busy machine that has to load its dictionary first.
 pub(crate) fn patient_options() -> GatewayOptions {
-    GatewayOptions::default().with_deadlines(MAX_WAIT, MAX_WAIT)
+    GatewayOptions::default().with_deadlines(TIME_LIMIT, TIME_LIMIT)
 }
 
 pub(crate) fn lin() -> Scope {

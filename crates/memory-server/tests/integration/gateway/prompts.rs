@@ -9,7 +9,7 @@ use memory_engine::{
 use memory_engine_server::GatewayOptions;
 use serde_json::json;
 
-use crate::support::MAX_WAIT;
+use crate::support::TIME_LIMIT;
 
 use super::fixtures::{Chat, assistant, lin, patient_options, request, user};
 
@@ -201,7 +201,7 @@ async fn k12_a_broken_embedder_delays_at_most_the_deadline() {
     for panics in [false, true] {
         let embedder = Arc::new(BrokenEmbedder { space: EmbeddingSpace::cosine("broken", 8), panics });
         let engine = MemoryEngine::builder().in_memory().embedder(embedder).background(false).build().await.unwrap();
-        let options = GatewayOptions::default().with_deadlines(Duration::from_millis(600), MAX_WAIT);
+        let options = GatewayOptions::default().with_deadlines(Duration::from_millis(600), TIME_LIMIT);
         let chat = Chat::with_engine(engine, options).await;
         chat.remember("我对海鲜过敏").await;
         // Without the deadline there would be no answer: the embedder never ends.

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     gateway::fixtures::{Chat, assistant, lin, patient_options, request, streamed_request, user},
     support::{
-        MAX_WAIT,
+        TIME_LIMIT,
         store::{WatchedStore, WriteFailure},
         wait_until,
     },
@@ -163,7 +163,7 @@ async fn k12_a_locked_store_is_reported_and_chats_continue() {
     let folder = tempfile::tempdir().unwrap();
     let engine =
         MemoryEngine::builder().sqlite(folder.path().join("memory.db")).background(false).build().await.unwrap();
-    let options = GatewayOptions::default().with_deadlines(MAX_WAIT, Duration::from_millis(300));
+    let options = GatewayOptions::default().with_deadlines(TIME_LIMIT, Duration::from_millis(300));
     let chat = Chat::with_engine(engine, options).await;
     // Another process holds the lock of the file for longer than the write waits.
     let lock = std::process::Command::new("python3")
@@ -189,7 +189,7 @@ async fn k12_a_locked_store_is_reported_and_chats_continue() {
 #[tokio::test]
 async fn a_refused_turn_delays_only_its_own_conversation() {
     let store = Arc::new(WatchedStore::default());
-    let options = GatewayOptions::default().with_deadlines(MAX_WAIT, Duration::from_millis(1500));
+    let options = GatewayOptions::default().with_deadlines(TIME_LIMIT, Duration::from_millis(1500));
     let chat = Chat::with_engine(store.engine().await, options).await;
     chat.get("u/lin/s/first/v1/chat/completions", &request("echo", &[user("早")]), &[]).await;
     *store.write_failure.lock() = Some(("坏", WriteFailure::Unavailable));

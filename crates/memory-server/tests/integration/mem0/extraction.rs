@@ -11,7 +11,7 @@ use memory_engine_server::Mem0;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::support::{MAX_WAIT, wait_until};
+use crate::support::{TIME_LIMIT, wait_until};
 
 use super::fixtures::{Api, events, texts};
 
@@ -205,7 +205,7 @@ async fn slow_extraction_continues_in_the_background() {
     let slow = SlowFacts(RuleFacts::built_in().unwrap(), permits.clone());
     let enrichment = EnrichmentOptions::default().with_facts(Arc::new(slow));
     let engine = MemoryEngine::builder().in_memory().enrichment(enrichment).build().await.unwrap();
-    let mem0 = Mem0::new(engine.clone()).with_platform_add_timeout(PLATFORM_TIMEOUT).with_add_timeout(MAX_WAIT);
+    let mem0 = Mem0::new(engine.clone()).with_platform_add_timeout(PLATFORM_TIMEOUT).with_add_timeout(TIME_LIMIT);
     let api = Api::over(mem0, engine);
     let body =
         json!({"messages": [{"role": "user", "content": "I live in Porto."}], "user_id": "lin", "metadata": {"a": 1}});
