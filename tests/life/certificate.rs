@@ -7,7 +7,7 @@ use memory_engine::{
     Scope, Trust, Turn,
     certificate::{
         self, CertificateKey, CertificateVerification, CertifiedDeletion, DeletionCertificate, DeletionTarget,
-        verify_signature,
+        SearchExtent, verify_signature,
     },
     enrichment::SummaryTrigger,
     graph::RuleExtractor,
@@ -81,7 +81,7 @@ pub(crate) async fn a_deletion_by_id_is_certified(test_db: TestDatabase) {
     let ids = fill(&memory).await;
     let unknown = RecordId::new();
     let target = vec![ids[1], ids[3], ids[6], unknown];
-    let deletion = memory.forget_with_certificate(&lin(), target.clone(), &key).await.unwrap();
+    let deletion = memory.forget_with_certificate(&lin(), target.clone(), &key, SearchExtent::Database).await.unwrap();
     assert_clean(&deletion, &key);
     let certificate = &deletion.certificate;
     assert_eq!(
@@ -108,7 +108,7 @@ pub(crate) async fn a_deletion_by_id_is_certified(test_db: TestDatabase) {
 
     // The same request again certifies what is deleted already.
     let memory = open(&test_db).await;
-    let again = memory.forget_with_certificate(&lin(), target, &key).await.unwrap();
+    let again = memory.forget_with_certificate(&lin(), target, &key, SearchExtent::Database).await.unwrap();
     assert_clean(&again, &key);
     assert_eq!((again.report.records(), again.certificate.records.len()), (0, 3));
     assert!(again.certificate.records.iter().all(|record| record.kind.is_none()));
@@ -129,7 +129,8 @@ pub(crate) async fn a_deletion_by_filter_and_of_everything_is_certified(test_db:
     let retraction = memory.retract(&lin(), &[ids[4]], "it was a joke").await.unwrap();
     let others = scan(&memory, &mo).await;
     let filter = Filter::any_of(Field::MessageId, ["m3", "m4"]);
-    let deletion = memory.forget_with_certificate(&lin(), Forget::Matching(filter), &key).await.unwrap();
+    let deletion =
+        memory.forget_with_certificate(&lin(), Forget::Matching(filter), &key, SearchExtent::Database).await.unwrap();
     assert_clean(&deletion, &key);
     assert_eq!(deletion.certificate.target, DeletionTarget::Matching);
     let _ = retraction;
@@ -137,7 +138,8 @@ pub(crate) async fn a_deletion_by_filter_and_of_everything_is_certified(test_db:
     memory.synonyms().store().put(&lin(), &[word]).await.unwrap();
     memory.drain(&lin(), |_| ()).await.unwrap();
 
-    let deletion = memory.forget_with_certificate(&lin(), Forget::Everything, &key).await.unwrap();
+    let deletion =
+        memory.forget_with_certificate(&lin(), Forget::Everything, &key, SearchExtent::Database).await.unwrap();
     assert_clean(&deletion, &key);
     assert_eq!(
         (deletion.certificate.target, deletion.certificate.removed.items["synonyms"]),
@@ -147,7 +149,8 @@ pub(crate) async fn a_deletion_by_filter_and_of_everything_is_certified(test_db:
     // The whole tenant, with several users.
     memory.remember(&lin(), TEXTS[0]).await.unwrap();
     let tenant = Scope::tenant_wide(lin().tenant()).unwrap();
-    let deletion = memory.forget_with_certificate(&tenant, Forget::Everything, &key).await.unwrap();
+    let deletion =
+        memory.forget_with_certificate(&tenant, Forget::Everything, &key, SearchExtent::Database).await.unwrap();
     assert_clean(&deletion, &key);
     let users: Vec<_> = deletion.certificate.records.iter().filter_map(|record| record.user.as_deref()).collect();
     assert!(users.contains(&"lin") && users.contains(&"mo") && users.len() == deletion.certificate.records.len());
@@ -160,7 +163,7 @@ pub(crate) async fn a_restored_record_fails_the_verification(test_db: TestDataba
     let key = CertificateKey::generate().unwrap();
     let ids = fill(&memory).await;
     let before = scan(&memory, &lin()).await;
-    let deletion = memory.forget_with_certificate(&lin(), ids[3], &key).await.unwrap();
+    let deletion = memory.forget_with_certificate(&lin(), ids[3], &key, SearchExtent::Database).await.unwrap();
     assert_clean(&deletion, &key);
     let check = async |memory: &MemoryEngine| {
         let checked = memory.verify_certificate(&lin(), &deletion.certificate, None).await.unwrap();
@@ -201,7 +204,8 @@ pub(crate) async fn a_changed_certificate_fails_the_verification(test_db: TestDa
     let memory = open(&test_db).await;
     let key = CertificateKey::generate().unwrap();
     let id = memory.remember(&story(None), TEXTS[0]).await.unwrap();
-    let certificate = memory.forget_with_certificate(&lin(), id, &key).await.unwrap().certificate;
+    let certificate =
+        memory.forget_with_certificate(&lin(), id, &key, SearchExtent::Database).await.unwrap().certificate;
     let json = certificate.to_json().unwrap();
     let verify = |json: &str| {
         let read = DeletionCertificate::parse(json)?;
@@ -257,7 +261,7 @@ pub(crate) async fn a_changed_certificate_fails_the_verification(test_db: TestDa
     // Signed again with another key: only the comparison with the known key shows it.
     let other = CertificateKey::generate().unwrap();
     let id = memory.remember(&story(None), TEXTS[2]).await.unwrap();
-    let forged = memory.forget_with_certificate(&lin(), id, &other).await.unwrap().certificate;
+    let forged = memory.forget_with_certificate(&lin(), id, &other, SearchExtent::Database).await.unwrap().certificate;
     assert!(verify_signature(&forged, None).unwrap().has_passed());
     assert_eq!(failed(&verify_signature(&forged, Some(&key.public_key())).unwrap()), ["public key"]);
 }

@@ -149,6 +149,7 @@ macro_rules! each_scenario {
                 importing_tombstones_outside_the_scope_is_unauthorized,
             }
             residue {
+                a_search_of_some_users_does_not_depend_on_others,
                 stored_records_have_traces,
                 deleted_records_have_no_traces,
                 a_record_of_another_user_is_no_trace,

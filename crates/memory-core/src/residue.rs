@@ -38,6 +38,17 @@ pub struct ResidueProbe {
     pub withdrawn: bool,
 }
 
+/// What a search for traces reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SearchExtent {
+    /// The rows of the users whose records were deleted, so that nothing in the report depends on other users.
+    #[default]
+    Users,
+    /// The whole database, with its indexes and files. The report counts what other users have in common with the
+    /// deleted texts: it is for an administrator.
+    Database,
+}
+
 /// The traces of deleted records that a store is searched for: ids, hashes of contents, and fragments of texts.
 ///
 /// Fragments are known only to the call that deletes the records. They are taken from the text and from the string
@@ -49,6 +60,8 @@ pub struct ResidueProbes {
     pub records: Vec<ResidueProbe>,
     /// The salt of the hashes.
     pub salt: Salt,
+    /// What is searched.
+    pub extent: SearchExtent,
     fragments: Vec<Box<[u8]>>,
     short_texts: u64,
 }
@@ -68,6 +81,23 @@ impl ResidueProbes {
         let mut probes = Self { salt, ..Self::default() };
         probes.set_records(records);
         probes
+    }
+
+    /// Sets what is searched.
+    #[must_use]
+    pub fn with_extent(mut self, extent: SearchExtent) -> Self {
+        self.extent = extent;
+        self
+    }
+
+    /// Returns true if the whole database is searched.
+    pub fn covers_database(&self) -> bool {
+        self.extent == SearchExtent::Database
+    }
+
+    /// Returns true if the rows of this user are searched.
+    pub fn covers(&self, namespace: &Scope) -> bool {
+        self.covers_database() || self.has_namespace(namespace)
     }
 
     /// Sets the deleted records.

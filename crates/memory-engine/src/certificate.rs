@@ -1,13 +1,12 @@
 //! Signed certificates of deletions. Needs the feature `certificates`.
 //!
 //! [`MemoryEngine::forget_with_certificate`](crate::MemoryEngine::forget_with_certificate) deletes records, searches
-//! every table, index and file of the store for their traces, and signs a report of the deletion and the search with
-//! Ed25519. A certificate contains scopes with their names, ids, kinds, counts and salted hashes, but no text.
+//! the store for their traces, and signs a report of the deletion and the search with Ed25519. A certificate contains scopes with their names, ids, kinds, counts and salted hashes, but no text.
 //! [`verify`] compares it with a store, a copy or a backup. `docs/reference/deletion-certificate.md`
 //! describes the format.
 //!
 //! ```
-//! use memory_engine::{Database, MemoryEngine, Scope, certificate::{self, CertificateKey}};
+//! use memory_engine::{Database, MemoryEngine, Scope, certificate::{self, CertificateKey, SearchExtent}};
 //!
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
 //! # let folder = tempfile::tempdir().unwrap();
@@ -17,7 +16,7 @@
 //! let id = memory.remember(&lin, "My locker code is 4711, do not tell anyone.").await?;
 //!
 //! let key = CertificateKey::generate()?; // store `key.to_pem()` in a safe place
-//! let deletion = memory.forget_with_certificate(&lin, id, &key).await?;
+//! let deletion = memory.forget_with_certificate(&lin, id, &key, SearchExtent::Database).await?;
 //! assert!(deletion.certificate.is_clean());
 //!
 //! let checked = certificate::verify(&deletion.certificate, &Database::file(path), Some(&key.public_key())).await?;
@@ -37,4 +36,4 @@ pub use self::{
     key::{CertificateKey, PublicKey},
     verification::{CertificateCheck, CertificateVerification, verify, verify_signature},
 };
-pub use memory_engine_core::residue::{PlaceKind, Salt, SaltedHash, SearchedPlace};
+pub use memory_engine_core::residue::{PlaceKind, Salt, SaltedHash, SearchExtent, SearchedPlace};

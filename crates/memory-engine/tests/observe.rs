@@ -157,8 +157,11 @@ async fn control(checked: &mut Checked, memory: &MemoryEngine) {
     checked.call("audit.prune", audit.prune(&here, memory.clock().now())).await;
     #[cfg(feature = "certificates")]
     {
-        let key = memory_engine::certificate::CertificateKey::generate().unwrap();
-        checked.call("forget_with_certificate", memory.forget_with_certificate(&here, id, &key)).await;
+        use memory_engine::certificate::{CertificateKey, SearchExtent};
+
+        let key = CertificateKey::generate().unwrap();
+        let deletion = memory.forget_with_certificate(&here, id, &key, SearchExtent::Users);
+        checked.call("forget_with_certificate", deletion).await;
     }
 }
 

@@ -31,7 +31,8 @@ const LIMITS: [&str; 3] = [
 ];
 
 /// Searches a database for traces of deleted records. Changes nothing. Reads every row of the users in question, and
-/// every row of tables without users.
+/// with [`SearchExtent::Database`](memory_engine_core::residue::SearchExtent::Database) every row of tables without
+/// users.
 ///
 /// # Errors
 /// Those of [`checkup`](crate::checkup()); `NotFound` for a database without memory.
@@ -84,20 +85,26 @@ async fn search(connection: &mut PgConnection, probes: &ResidueProbes) -> Result
     for table in schema::tables(connection).await? {
         search.table(connection, &table, &mut report).await?;
     }
-    let dead_rows = add_indexes(connection, &mut report).await?;
+    add_indexes(connection, &mut report).await?;
+    let dead_rows = match probes.covers_database() {
+        true => format!(" (about {} rows of this schema)", count_dead_rows(connection).await?),
+        false => String::new(),
+    };
     report.limits = vec![format!(
-        "removed rows and index entries stay in the data files until VACUUM (about {dead_rows} rows of this schema), \
-         and their bytes until the space is used again; VACUUM FULL writes new files"
+        "removed rows and index entries stay in the data files until VACUUM{dead_rows}, and their bytes until the \
+         space is used again; VACUUM FULL writes new files"
     )];
     report.limits.extend(LIMITS.map(str::to_owned));
+    if !probes.covers_database() {
+        report.limits.push(ResidueReport::USERS_LIMIT.to_owned());
+    }
     find_missing_tombstones(connection, probes, &mut report).await?;
     report.sort();
     Ok(report)
 }
 
-/// Adds the indexes of the schema to the report. Returns the number of removed rows that are not vacuumed, as the
-/// statistics of the server have it.
-async fn add_indexes(connection: &mut PgConnection, report: &mut ResidueReport) -> Result<i64, PostgresError> {
+/// Adds the indexes of the schema to the report.
+async fn add_indexes(connection: &mut PgConnection, report: &mut ResidueReport) -> Result<(), PostgresError> {
     let sql = "SELECT x.relname::text AS index, t.relname::text AS table
         FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
         WHERE t.relnamespace = to_regnamespace(quote_ident(current_schema())) AND NOT t.relispartition ORDER BY 2, 1";
@@ -107,6 +114,11 @@ async fn add_indexes(connection: &mut PgConnection, report: &mut ResidueReport) 
         let reason = "SQL reads the entries of existing rows only; its table was searched";
         report.places.push(place.with_not_searched(reason));
     }
+    Ok(())
+}
+
+/// Returns the number of removed rows that are not vacuumed, as the statistics of the server have it.
+async fn count_dead_rows(connection: &mut PgConnection) -> Result<i64, PostgresError> {
     let sql = "SELECT coalesce(sum(pg_stat_get_dead_tuples(c.oid)), 0)::bigint FROM pg_class c
         WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind = 'r'";
     Ok(sqlx::query_scalar(sql).fetch_one(connection).await?)

@@ -1,4 +1,5 @@
-//! Searches a database for traces of deleted records: every table, every index and every file.
+//! Searches a database for traces of deleted records: every table, every index and every file, or only the rows of the
+//! users in question.
 
 mod files;
 mod rows;
@@ -25,8 +26,9 @@ const LIMITS: [&str; 3] = [
     "fragments of a deleted text that a remaining record also contains",
 ];
 
-/// Searches a database file for traces of deleted records. Changes nothing. Reads every table and every file of the
-/// database, and blocks the calling thread.
+/// Searches a database file for traces of deleted records. Changes nothing. Reads every table, and with
+/// [`SearchExtent::Database`](memory_engine_core::residue::SearchExtent::Database) every file of the database. Blocks
+/// the calling thread.
 ///
 /// # Errors
 /// `NotFound` if there is no file or no memory in it; otherwise those of
@@ -54,6 +56,9 @@ pub(crate) fn search(
     let sql = "SELECT made_by FROM origins WHERE part = 'store id'";
     report.store_id = connection.query_row(sql, [], |row| row.get(0)).optional()?;
     report.limits = LIMITS.map(str::to_owned).to_vec();
+    if !probes.covers_database() {
+        report.limits.push(ResidueReport::USERS_LIMIT.to_owned());
+    }
     let byte_search = probes.byte_search();
     let namespaces = namespace_numbers(connection, probes)?;
     let mut search = RowSearch::new(connection, probes, &byte_search, &namespaces);
@@ -61,7 +66,9 @@ pub(crate) fn search(
         search.table(&table, &mut report)?;
     }
     let shared = search.into_shared_fragments();
-    files::search(path, &byte_search, &shared, &mut report)?;
+    if probes.covers_database() {
+        files::search(path, &byte_search, &shared, &mut report)?;
+    }
     find_missing_tombstones(connection, probes, &namespaces, &mut report)?;
     report.sort();
     Ok(report)

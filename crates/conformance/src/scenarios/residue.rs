@@ -2,7 +2,7 @@
 
 use memory_engine_core::{
     Record, RecordId, Scope, Trust,
-    residue::{ResidueProbe, ResidueProbes, ResidueReport, Salt},
+    residue::{ResidueProbe, ResidueProbes, ResidueReport, Salt, SearchExtent},
 };
 
 use crate::{
@@ -20,7 +20,8 @@ fn probes(records: &[&Record]) -> ResidueProbes {
         content: SALT.hash(&record.content_hash()),
         withdrawn: false,
     };
-    let mut probes = ResidueProbes::new(SALT, records.iter().map(probe).collect());
+    let probes = ResidueProbes::new(SALT, records.iter().map(probe).collect());
+    let mut probes = probes.with_extent(SearchExtent::Database);
     records.iter().for_each(|record| probes.add_texts(record));
     probes
 }
@@ -71,6 +72,27 @@ pub async fn a_record_of_another_user_is_no_trace(world: &World) {
     let report = search(world, &[&own]).await;
     assert_eq!((report.residue(), report.blocked_copies.len(), report.other_copies), (0, 0, 0), "{report:#?}");
     assert!(search(world, &[&others]).await.residue() > 0);
+}
+
+pub async fn a_search_of_some_users_does_not_depend_on_others(world: &World) {
+    let own = [with_text(&session("a"), 1, SECRETS[0]), with_text(&lin(), 2, SECRETS[1])];
+    world.put(&[&own[0], &own[1]]).await;
+    world.index(&own[0], terms(["key"])).await;
+    world.embed(&own[0], at_angle(0.0)).await;
+    world.forget(&lin(), &[id(1)]).await;
+    let probes = probes(&[&own[0], &own[1]]).with_extent(SearchExtent::Users);
+    let alone = world.records.find_residue(&probes).await.unwrap();
+    assert!(alone.residue() > 0, "the second record is still there: {alone:#?}");
+
+    // The same ids and texts, and a conversation whose name is one of the texts.
+    let named = mo().with_session(SECRETS[0]).unwrap();
+    let others = [with_text(&mo(), 1, SECRETS[0]), with_text(&named, 2, SECRETS[1])];
+    world.put(&[&others[0], &others[1]]).await;
+    world.index(&others[0], terms(["key"])).await;
+    world.embed(&others[0], at_angle(0.0)).await;
+    world.put(&[&with_text(&mo(), 3, SECRETS[0])]).await;
+    world.forget(&mo(), &[id(3)]).await;
+    assert_eq!(world.records.find_residue(&probes).await.unwrap(), alone);
 }
 
 pub async fn remaining_records_with_the_content_are_listed(world: &World) {

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::ForgetReport;
+use memory_engine::{ForgetReport, certificate::SearchExtent};
 
 use crate::{
     args::{DatabaseArgs, ScopeArgs},
@@ -67,7 +67,9 @@ impl ForgetCommand {
             let report = report(&forgotten)?;
             return self.report.print_line(&report, || text(&forgotten));
         };
-        let deletion = engine.forget_with_certificate(&scope, target, &certificate.key).await?;
+        // Whoever runs the command can read the database.
+        let extent = SearchExtent::Database;
+        let deletion = engine.forget_with_certificate(&scope, target, &certificate.key, extent).await?;
         let summary = certificate.write(&deletion.certificate)?;
         let mut report = report(&deletion.report)?;
         report["certificate"] = summary.json(&deletion.certificate);

@@ -333,9 +333,11 @@ impl RecordTables {
         let mut report = ResidueReport::new("memory");
         let search = probes.byte_search();
         let contents = probes.contents();
-        let (mut rows, mut references) = (place("records", records.len()), place("record references", records.len()));
+        let covers = |key: &RecordKey| probes.covers(&key.0);
+        let count = records.keys().filter(|key| covers(key)).count();
+        let (mut rows, mut references) = (place("records", count), place("record references", count));
         references.keeps_ids = Some("a remaining record may name the id of a deleted one".to_owned());
-        for (key, record) in records {
+        for (key, record) in records.iter().filter(|(key, _)| covers(key)) {
             rows.ids += is_deleted(key);
             if is_deleted(key) == 1 {
                 continue;
@@ -353,23 +355,29 @@ impl RecordTables {
                 report.add_copy(key.1, Tombstone::bars_content_for(record.trust, withdrawn));
             }
         }
-        let mut by_position = place("positions", positions.values().map(BTreeSet::len).sum());
-        for ((scope, _), set) in positions {
+        let positions = || positions.iter().filter(|((scope, _), _)| probes.covers(&scope.namespace()));
+        let mut by_position = place("positions", positions().map(|(_, set)| set.len()).sum());
+        for ((scope, _), set) in positions() {
             by_position.ids += set.iter().map(|(.., id)| is_deleted(&(scope.namespace(), *id))).sum::<u64>();
         }
-        let mut sources = place("derivations", derivations.len());
-        for (source, id) in derivations {
+        let derivations = || derivations.iter().filter(|(source, _)| covers(source));
+        let mut sources = place("derivations", derivations().count());
+        for (source, id) in derivations() {
             sources.ids += is_deleted(source) + is_deleted(&(source.0.clone(), *id));
         }
-        let mut queue = place("jobs and dead letters", jobs.keys().count());
+        let mut queue = place("jobs and dead letters", jobs.keys().filter(|key| covers(key)).count());
         queue.ids = jobs.keys().map(is_deleted).sum();
-        let mut marks = place("tombstones", tombstones.len());
+        let mut marks = place("tombstones", tombstones.keys().filter(|key| covers(key)).count());
         marks.ids = tombstones.keys().map(is_deleted).sum();
         marks.keeps_ids = Some("a tombstone blocks the id of a deleted record".to_owned());
-        let hashes = place("contents that tombstones block", deleted_contents.len());
+        let hashes = deleted_contents.keys().filter(|(namespace, _)| probes.covers(namespace)).count();
+        let hashes = place("contents that tombstones block", hashes);
         let is_missing = |probe: &&ResidueProbe| !tombstones.contains_key(&(probe.namespace.clone(), probe.id));
         report.missing_tombstones = probes.records.iter().filter(is_missing).map(|probe| probe.id).collect();
         report.places = vec![rows, references, by_position, sources, queue, marks, hashes];
+        if !probes.covers_database() {
+            report.limits.push(ResidueReport::USERS_LIMIT.to_owned());
+        }
         report.sort();
         report
     }

@@ -118,6 +118,11 @@ pub struct ResidueReport {
 }
 
 impl ResidueReport {
+    /// What a search of [`SearchExtent::Users`](super::SearchExtent::Users) does not cover.
+    pub const USERS_LIMIT: &'static str = "the rows of other users, rows without a user, the entries of indexes and \
+         the bytes of files: the search was limited to the users whose records were deleted, and an administrator can \
+         search the whole database";
+
     /// Creates an empty report.
     pub fn new(system: impl Into<String>) -> Self {
         Self { system: system.into(), ..Self::default() }

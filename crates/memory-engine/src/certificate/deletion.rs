@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use memory_engine_core::{
     RecordId, Result, Scope,
-    residue::{PlaceKind, ResidueProbes, ResidueReport, Salt, SearchedPlace},
+    residue::{PlaceKind, ResidueProbes, ResidueReport, Salt, SearchExtent, SearchedPlace},
 };
 use serde_json::Value;
 use tracing::{Span, field::Empty};
@@ -36,8 +36,12 @@ pub struct CertifiedDeletion {
 }
 
 impl MemoryEngine {
-    /// Forgets records as [`forget`](Self::forget) does. Then searches every table, index and file of the store for
-    /// their traces, and returns a signed report of both. The time grows with the size of the store.
+    /// Forgets records as [`forget`](Self::forget) does. Then searches the store for their traces, and returns a signed
+    /// report of both.
+    ///
+    /// With [`SearchExtent::Database`], every table, index and file is searched, and the time grows with the size of the
+    /// store. The certificate then tells whether other users have the same words: it is for an administrator. With
+    /// [`SearchExtent::Users`], only the rows of the users in question are searched.
     ///
     /// Traces are reported, not hidden: check [`DeletionCertificate::is_clean`]. The call can be repeated. For ids, the
     /// certificate then also covers the records that an earlier call had deleted.
@@ -49,12 +53,13 @@ impl MemoryEngine {
         scope: &Scope,
         target: impl Into<Forget>,
         key: &CertificateKey,
+        extent: SearchExtent,
     ) -> Result<CertifiedDeletion> {
         let note = |span: &Span, deletion: &CertifiedDeletion| {
             span.record("records", deletion.report.records());
             span.record("residue", deletion.certificate.residue);
         };
-        let work = self.acting(self.forget_and_certify(scope, target.into(), key));
+        let work = self.acting(self.forget_and_certify(scope, target.into(), key, extent));
         verb!("forget_with_certificate", scope, { records = Empty, residue = Empty }, work, note)
     }
 
@@ -63,6 +68,7 @@ impl MemoryEngine {
         scope: &Scope,
         target: Forget,
         key: &CertificateKey,
+        extent: SearchExtent,
     ) -> Result<CertifiedDeletion> {
         let begun_at = self.clock().now();
         let salt = Salt::from_bytes(random_bytes()?);
@@ -76,7 +82,8 @@ impl MemoryEngine {
             Forget::Everything => DeletionTarget::Everything,
         };
         let (report, trace) = self.forget_traced(scope, target, trace).await?;
-        let traced = trace.finish(self.record_store().as_ref(), scope).await?;
+        let mut traced = trace.finish(self.record_store().as_ref(), scope).await?;
+        traced.probes.extent = extent;
         let found = self.search_for_residue(&traced.probes).await?;
         let residue = found.residue();
         let (probes, searched_at) = (&traced.probes, self.clock().now());

@@ -137,7 +137,8 @@ impl DeletionCertificate {
     /// Reads a certificate. Does not verify its signature.
     ///
     /// # Errors
-    /// `InvalidInput` for another file, or a version that this program does not know.
+    /// `InvalidInput` for another file, a version that this program does not know, or values that are written in
+    /// another way than a certificate does, such as a time without a time zone: other programs verify what is written.
     pub fn parse(text: &str) -> Result<Self> {
         let invalid = |message: String| Error::invalid("certificate", message);
         let certificate: Self = serde_json::from_str(text)
@@ -148,6 +149,12 @@ impl DeletionCertificate {
         }
         if *version != VERSION {
             return Err(invalid(format!("the version of the format is {version}; this program knows {VERSION}")));
+        }
+        let read: Value = serde_json::from_str(text).map_err(|error| internal(&error))?;
+        let written = serde_json::to_value(&certificate).map_err(|error| internal(&error))?;
+        if let Some(name) = first_difference(&read, &written) {
+            let message = format!("`{name}` is not written as a certificate writes it; the certificate was changed");
+            return Err(invalid(message));
         }
         Ok(certificate)
     }
@@ -177,13 +184,18 @@ impl DeletionCertificate {
     /// Returns the deleted records as probes, without fragments of texts.
     ///
     /// # Errors
-    /// `InvalidInput` for a name that no user can have.
+    /// `InvalidInput` for a record of another user than that of the scope, and for a name that no user can have.
     pub(super) fn probes(&self) -> Result<ResidueProbes> {
         let mut records = Vec::with_capacity(self.records.len());
         for record in &self.records {
-            let namespace = match &record.user {
-                Some(user) => Scope::tenant_wide(self.scope.tenant())?.with_user(user)?,
-                None => self.scope.namespace(),
+            let namespace = match (&record.user, self.scope.user_name()) {
+                (Some(_), Some(_)) => {
+                    let message = "a record names a user, although the scope of the certificate has one; the \
+                         certificate was changed";
+                    return Err(Error::invalid("certificate", message));
+                }
+                (Some(user), None) => Scope::tenant_wide(self.scope.tenant())?.with_user(user)?,
+                (None, _) => self.scope.namespace(),
             };
             let CertifiedRecord { id, content, derived, .. } = record;
             records.push(ResidueProbe { namespace, id: *id, content: *content, withdrawn: *derived });
@@ -213,6 +225,13 @@ impl DeletionCertificate {
         fields.remove(SIGNATURE);
         serde_json::to_vec(&SortedJson(&fields)).map_err(|error| internal(&error))
     }
+}
+
+/// Returns the name of the first field that two objects have differently.
+fn first_difference(read: &Value, written: &Value) -> Option<String> {
+    let (Value::Object(read), Value::Object(written)) = (read, written) else { return None };
+    let names = read.keys().chain(written.keys());
+    names.into_iter().find(|name| read.get(*name) != written.get(*name)).cloned()
 }
 
 fn internal(error: &serde_json::Error) -> Error {

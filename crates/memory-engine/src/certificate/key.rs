@@ -14,6 +14,17 @@ const PRIVATE_PREFIX: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65
 /// The beginning of a public key of Ed25519 in SubjectPublicKeyInfo (RFC 8410); the key of 32 bytes follows.
 const PUBLIC_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
 const KEY_BYTES: usize = 32;
+/// The points of Ed25519 whose order divides 8, as encoded without the sign bit: the y coordinates of the eight points,
+/// and p and p + 1, which stand for 0 and 1. Found by computing the order of each.
+const SMALL_ORDER_POINTS: [&str; 7] = [
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+];
 /// Number of base64 characters of a line of PEM.
 const PEM_LINE_CHARS: usize = 64;
 
@@ -92,11 +103,12 @@ impl PublicKey {
     /// Reads a key: PEM, or base64 of the 32 bytes or of the SubjectPublicKeyInfo.
     ///
     /// # Errors
-    /// `InvalidInput` for another text.
+    /// `InvalidInput` for another text, and for a point of small order, with which a signature fits any message.
     pub fn from_text(text: &str) -> Result<Self> {
         let bytes = decode(text, "PUBLIC KEY");
         let key = bytes.as_deref().map(|bytes| bytes.strip_prefix(&PUBLIC_PREFIX).unwrap_or(bytes));
-        key.and_then(|key| key.try_into().ok()).map(Self).ok_or_else(|| {
+        let key: Option<[u8; KEY_BYTES]> = key.and_then(|key| key.try_into().ok());
+        key.filter(|key| !is_of_small_order(key)).map(Self).ok_or_else(|| {
             let message = "this is not a public key of Ed25519; expected PEM (BEGIN PUBLIC KEY), as \
                  `memory certificate-key` writes, or 32 bytes in base64";
             Error::invalid("public key", message)
@@ -108,9 +120,13 @@ impl PublicKey {
         pem(&[PUBLIC_PREFIX.as_slice(), &self.0].concat(), "PUBLIC KEY")
     }
 
-    /// Returns true if the key has made this signature, which is in base64.
+    /// Returns true if the key has made this signature, which is in base64. A signature that begins with a point of
+    /// small order is refused.
     pub(super) fn verifies(&self, message: &[u8], signature: &str) -> bool {
         let Ok(signature) = BASE64_STANDARD.decode(signature) else { return false };
+        if signature.first_chunk().is_none_or(is_of_small_order) {
+            return false;
+        }
         UnparsedPublicKey::new(&ED25519, self.0).verify(message, &signature).is_ok()
     }
 }
@@ -122,6 +138,14 @@ pub(super) fn random_bytes() -> Result<[u8; KEY_BYTES]> {
         .fill(&mut bytes)
         .map_err(|_| Error::new(ErrorKind::Unavailable, "certificate", "the system has no source of random numbers"))?;
     Ok(bytes)
+}
+
+/// Returns true for a point with which an equation of a signature holds for any message.
+fn is_of_small_order(point: &[u8; KEY_BYTES]) -> bool {
+    let mut unsigned = *point;
+    unsigned[KEY_BYTES - 1] &= 0x7f;
+    let digits: String = unsigned.iter().map(|byte| format!("{byte:02x}")).collect();
+    SMALL_ORDER_POINTS.contains(&digits.as_str())
 }
 
 fn invalid_private_key() -> Error {
@@ -199,6 +223,21 @@ mod tests {
             assert!(error.contains("PKCS#8") && !error.contains("secret") && !error.contains("c2Vj"), "{error}");
         }
         assert!(PublicKey::from_text(&key.to_pem()).unwrap_err().to_string().contains("BEGIN PUBLIC KEY"));
+    }
+
+    #[test]
+    fn points_of_small_order_are_refused() {
+        let mut identity = [0; KEY_BYTES];
+        identity[0] = 1;
+        let signature = [identity, [0; 32]].concat();
+        let ring = UnparsedPublicKey::new(&ED25519, identity).verify(b"any message", &signature);
+        assert!(ring.is_ok(), "the signature fits by its equation");
+        assert!(!PublicKey(identity).verifies(b"any message", &BASE64_STANDARD.encode(&signature)));
+        for sign in [0, 0x80] {
+            identity[KEY_BYTES - 1] = sign;
+            assert!(PublicKey::from_text(&BASE64_STANDARD.encode(identity)).is_err(), "{identity:?}");
+        }
+        assert!(!is_of_small_order(&CertificateKey::generate().unwrap().public_key().0));
     }
 
     #[test]

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use memory_engine_core::{
     RecordId, Result,
-    residue::{PlaceKind, ResidueReport, SearchedPlace},
+    residue::{PlaceKind, ResidueReport, SearchExtent, SearchedPlace},
 };
 use serde::Serialize;
 
 use super::{format::DeletionCertificate, key::PublicKey};
 use crate::{database::Database, database_admin, engine::MemoryEngine, verb::verb};
 
+const SIGNATURE_CHECK: &str = "signature";
+const KEY_CHECK: &str = "public key";
 /// Maximum number of names in the description of a check.
 const MAX_NAMES: usize = 5;
 
@@ -40,12 +42,18 @@ impl CertificateVerification {
         self.checks.iter().all(|check| check.passed)
     }
 
+    /// Returns true if the known key has signed the certificate as it is.
+    fn is_authentic(&self) -> bool {
+        self.checks.iter().all(|check| check.passed || ![SIGNATURE_CHECK, KEY_CHECK].contains(&check.name))
+    }
+
     fn add(&mut self, name: &'static str, passed: bool, detail: impl Into<String>) {
         self.checks.push(CertificateCheck { name, passed, detail: detail.into() });
     }
 }
 
-/// Verifies a certificate against a database, which can be the store, a copy or a backup of it. Changes nothing.
+/// Verifies a certificate against a database, which can be the store, a copy or a backup of it. Changes nothing. If the
+/// signature or the key is wrong, the database is not searched.
 ///
 /// # Errors
 /// Those of [`admin::checkup`](crate::admin::checkup). A check that fails is no error: see
@@ -56,8 +64,11 @@ pub async fn verify(
     pinned: Option<&PublicKey>,
 ) -> Result<CertificateVerification> {
     let mut verification = verify_signature(certificate, pinned)?;
-    let found = database_admin::find_residue(database, &certificate.probes()?).await?;
-    check_store(&mut verification, certificate, &found);
+    if verification.is_authentic() {
+        let probes = certificate.probes()?.with_extent(SearchExtent::Database);
+        let found = database_admin::find_residue(database, &probes).await?;
+        check_store(&mut verification, certificate, &found);
+    }
     Ok(verification)
 }
 
@@ -73,11 +84,11 @@ pub fn verify_signature(
     let key = certificate.public_key()?;
     let is_signed = key.verifies(&certificate.signed_bytes()?, &certificate.signature);
     let signed = if is_signed { "the certificate is unchanged" } else { "the certificate was changed after signing" };
-    verification.add("signature", is_signed, signed);
+    verification.add(SIGNATURE_CHECK, is_signed, signed);
     match pinned {
-        Some(pinned) if *pinned == key => verification.add("public key", true, "it is the expected key"),
-        Some(_) => verification.add("public key", false, format!("another key has signed the certificate: {key}")),
-        None => verification.add("public key", true, "not compared with a known key: anyone can sign with a new one"),
+        Some(pinned) if *pinned == key => verification.add(KEY_CHECK, true, "it is the expected key"),
+        Some(_) => verification.add(KEY_CHECK, false, format!("another key has signed the certificate: {key}")),
+        None => verification.add(KEY_CHECK, true, "not compared with a known key: anyone can sign with a new one"),
     }
     let search = &certificate.search;
     let dirty = search.places.iter().filter(|place| place.residue() > 0);
@@ -92,10 +103,11 @@ pub fn verify_signature(
 }
 
 impl MemoryEngine {
-    /// Verifies a certificate against the store of this engine. Changes nothing.
+    /// Verifies a certificate against the rows that its users have in the store of this engine. Changes nothing. If the
+    /// signature or the key is wrong, the store is not searched.
     ///
     /// # Errors
-    /// `Unauthorized` if the certificate is about records outside of `scope`; otherwise as [`verify`].
+    /// `Unauthorized` if the certificate names a record outside of `scope`; otherwise as [`verify`].
     pub async fn verify_certificate(
         &self,
         scope: &memory_engine_core::Scope,
@@ -104,9 +116,15 @@ impl MemoryEngine {
     ) -> Result<CertificateVerification> {
         let work = async {
             scope.authorize("verify certificate", &certificate.scope)?;
+            let probes = certificate.probes()?;
+            for namespace in probes.namespaces() {
+                scope.authorize("verify certificate", namespace)?;
+            }
             let mut verification = verify_signature(certificate, pinned)?;
-            let found = self.record_store().find_residue(&certificate.probes()?).await?;
-            check_store(&mut verification, certificate, &found);
+            if verification.is_authentic() {
+                let found = self.record_store().find_residue(&probes).await?;
+                check_store(&mut verification, certificate, &found);
+            }
             Ok(verification)
         };
         verb!("verify_certificate", scope, {}, work)

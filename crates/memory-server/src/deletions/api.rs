@@ -6,7 +6,7 @@ use axum::{
 };
 use memory_engine::{
     Filter, Forget, RecordId, Scope,
-    certificate::{CertificateCheck, DeletionCertificate},
+    certificate::{CertificateCheck, DeletionCertificate, SearchExtent},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -50,8 +50,8 @@ pub(crate) struct DeletionRequest {
 /// The result of a deletion.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct DeletionReply {
-    /// True if no trace was found, and every deleted record has a tombstone. Missing without a certificate: the store
-    /// was not searched.
+    /// True if no trace was found in the rows of the users in question, and every deleted record has a tombstone.
+    /// Missing without a certificate: the store was not searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     clean: Option<bool>,
     /// Number of deleted records.
@@ -137,7 +137,8 @@ pub(super) async fn delete(
         let report = deletions.engine.forget(&scope, target).await?;
         return Ok(Json(DeletionReply { clean: None, forgotten: report.records(), certificate: None }));
     };
-    let deletion = deletions.engine.forget_with_certificate(&scope, target, key).await?;
+    let certified = deletions.engine.forget_with_certificate(&scope, target, key, SearchExtent::Users);
+    let deletion = certified.await?;
     Ok(Json(DeletionReply {
         clean: Some(deletion.certificate.is_clean()),
         forgotten: deletion.report.records(),

@@ -7,7 +7,7 @@ use axum::{
 };
 use memory_engine::{
     MemoryEngine, RecordId, Scope,
-    certificate::{CertificateKey, DeletionCertificate, verify_signature},
+    certificate::{CertificateKey, DeletionCertificate, SearchExtent, verify_signature},
 };
 use memory_engine_server::{Access, ApiKey, Config, Deletions, Guard, KeyRing, Server};
 use serde_json::{Value, json};
@@ -79,14 +79,56 @@ async fn a_deletion_is_certified_and_verified() {
     assert_eq!((status, &reply["forgotten"], &reply["clean"]), (StatusCode::OK, &json!(1), &json!(true)), "{reply}");
 }
 
+/// The `search` of a certificate of the key of lin for a deletion of `SECRET`.
+async fn search_of_a_deletion(server: &Fixture) -> Value {
+    let id = server.remember("lin", SECRET).await;
+    let (status, reply) = server.post("/api/deletions", &json!({ "ids": [id] })).await;
+    assert_eq!((status, &reply["clean"]), (StatusCode::OK, &json!(true)), "{reply}");
+    reply["certificate"]["search"].clone()
+}
+
 #[tokio::test]
-async fn a_trace_is_reported() {
+async fn a_certificate_tells_nothing_about_other_users() {
+    let (alone, shared) = (Fixture::new().await, Fixture::new().await);
+    shared.remember("mo", SECRET).await;
+    shared.remember("mo", "I like coffee, too").await;
+    let named = Scope::user("mo").unwrap().with_session(&SECRET[..30]).unwrap();
+    shared.engine.remember(&named, "a conversation with a name").await.unwrap();
+    std::fs::write(shared.folder.path().join("memory.db-left"), SECRET).unwrap();
+    assert_eq!(search_of_a_deletion(&alone).await, search_of_a_deletion(&shared).await);
+}
+
+#[tokio::test]
+async fn a_forged_certificate_tells_nothing_about_other_users() {
+    let server = Fixture::new().await;
+    let moss = server.remember("mo", SECRET).await;
+    let own = server.remember("lin", SECRET).await;
+    let (_, reply) = server.post("/api/deletions", &json!({ "ids": [own] })).await;
+    // Not signed again: the store is not searched.
+    let mut forged = reply["certificate"].clone();
+    forged["records"][0]["id"] = json!(moss);
+    let (_, checked) = server.post("/api/deletions/verify", &forged).await;
+    let checks = checked["checks"].as_array().unwrap();
+    let names: Vec<&str> = checks.iter().map(|check| check["name"].as_str().unwrap()).collect();
+    assert_eq!((&checked["passed"], names), (&json!(false), vec!["signature", "public key", "deletion"]), "{checked}");
+    // A record of another user.
+    forged["records"][0]["user"] = json!("mo");
+    let (status, reply) = server.post("/api/deletions/verify", &forged).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+    assert!(reply["detail"].as_str().unwrap().contains("was changed"), "{reply}");
+}
+
+#[tokio::test]
+async fn a_certificate_is_read_only_as_it_was_written() {
     let server = Fixture::new().await;
     let id = server.remember("lin", SECRET).await;
-    std::fs::write(server.folder.path().join("memory.db-left"), SECRET).unwrap();
-    let (status, reply) = server.post("/api/deletions", &json!({ "ids": [id] })).await;
-    assert_eq!((status, &reply["clean"]), (StatusCode::OK, &json!(false)), "{reply}");
-    assert!(reply["certificate"]["residue"].as_u64().unwrap() > 0);
+    let (_, reply) = server.post("/api/deletions", &json!({ "ids": [id] })).await;
+    let mut certificate = reply["certificate"].clone();
+    let time = certificate["begun_at"].as_str().unwrap().trim_end_matches('Z').to_owned();
+    certificate["begun_at"] = json!(time);
+    let (status, reply) = server.post("/api/deletions/verify", &certificate).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+    assert!(reply["detail"].as_str().unwrap().contains("`begun_at`"), "{reply}");
 }
 
 #[tokio::test]
@@ -110,7 +152,8 @@ async fn other_users_and_incomplete_requests_are_refused() {
         assert!(reply["detail"].as_str().unwrap().contains(word), "{body}: {reply}");
     }
     let mo = Scope::user("mo").unwrap();
-    let certificate = server.engine.forget_with_certificate(&mo, moss, &server.key).await.unwrap().certificate;
+    let deletion = server.engine.forget_with_certificate(&mo, moss, &server.key, SearchExtent::Users);
+    let certificate = deletion.await.unwrap().certificate;
     let (status, _) = server.post("/api/deletions/verify", &serde_json::to_value(&certificate).unwrap()).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     let (status, reply) = server.post("/api/deletions/verify", &json!({ "format": "x" })).await;

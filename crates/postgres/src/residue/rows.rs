@@ -36,6 +36,10 @@ impl RowSearch<'_> {
     ) -> Result<(), PostgresError> {
         let mut place = SearchedPlace::new(PlaceKind::Table, &table.name);
         place.keeps_ids = table.keeps_ids().map(str::to_owned);
+        if !self.probes.covers_database() && !table.names_users() {
+            report.places.push(place.with_not_searched("its rows name no user"));
+            return Ok(());
+        }
         let mut references = SearchedPlace::new(PlaceKind::Table, "records (references in remaining records)")
             .with_kept_ids("a remaining record, such as the entry of a retraction, names the id of a deleted one");
         let users = self.users.keys().map(Uuid::to_string).collect::<Vec<_>>().join(",");

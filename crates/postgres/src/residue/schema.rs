@@ -99,9 +99,14 @@ impl Table {
         }
     }
 
+    /// Returns true if each row tells whose it is.
+    pub(super) fn names_users(&self) -> bool {
+        self.has("ns")
+    }
+
     /// Returns the condition for the rows of these users, or of all if the table has no users.
     fn user_sql(&self, users: &str) -> String {
-        if self.has("ns") { format!("t.ns = ANY ('{{{users}}}'::uuid[])") } else { "true".to_owned() }
+        if self.names_users() { format!("t.ns = ANY ('{{{users}}}'::uuid[])") } else { "true".to_owned() }
     }
 
     /// Returns a statement that selects the rows of these users: `ns`, `id`, `has_owner`, and the searched columns as
@@ -128,7 +133,7 @@ impl Table {
         };
         format!(
             "SELECT {} AS ns, {} AS id, {owner} AS has_owner, {} AS own, {}{} AS others FROM {} t WHERE {}",
-            if self.has("ns") { "t.ns" } else { "NULL::uuid" },
+            if self.names_users() { "t.ns" } else { "NULL::uuid" },
             if self.is_records() { "t.id" } else { "NULL::uuid" },
             texts(&is_own),
             texts(&|column| !is_own(column)),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memory_engine_core::{
     Record, RecordId, RecordStore, Scope, Trust,
-    residue::{ResidueProbe, ResidueProbes, ResidueReport, Salt, SearchedPlace},
+    residue::{ResidueProbe, ResidueProbes, ResidueReport, Salt, SearchExtent, SearchedPlace},
 };
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStore, Mention, Relation};
 use memory_engine_postgres::{PostgresStore, find_residue};
@@ -24,7 +24,7 @@ fn probes(records: &[Record]) -> ResidueProbes {
         content: SALT.hash(&record.content_hash()),
         withdrawn: false,
     };
-    let mut probes = ResidueProbes::new(SALT, records.iter().map(probe).collect());
+    let mut probes = ResidueProbes::new(SALT, records.iter().map(probe).collect()).with_extent(SearchExtent::Database);
     records.iter().for_each(|record| probes.add_texts(record));
     probes
 }

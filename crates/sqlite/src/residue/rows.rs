@@ -57,17 +57,25 @@ impl<'s> RowSearch<'s> {
     pub(super) fn table(&mut self, table: &Table, report: &mut ResidueReport) -> Result<(), SqliteError> {
         let mut place = SearchedPlace::new(PlaceKind::Table, &table.name);
         place.keeps_ids = table.keeps_ids().map(str::to_owned);
+        let is_of_users = !self.probes.covers_database();
+        if is_of_users && !table.names_users() {
+            report.places.push(place.with_not_searched("its rows name no user"));
+            return Ok(());
+        }
         let mut references = SearchedPlace::new(PlaceKind::Table, "records (references in remaining records)")
             .with_kept_ids("a remaining record, such as the entry of a retraction, names the id of a deleted one");
-        let sql = format!(
-            "SELECT {} AS row_namespace, {} AS has_owner, t.* FROM {} t",
-            table.namespace_sql(),
-            table.owner_sql(),
-            quoted(&table.name)
-        );
+        let namespaces: FxHashSet<i64> = self.namespaces.iter().flatten().copied().collect();
+        let namespaces = format!("[{}]", namespaces.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
+        let namespace = table.namespace_sql();
+        let condition = match is_of_users {
+            true => format!("WHERE {namespace} IN (SELECT value FROM json_each(?1))"),
+            false => "WHERE ?1 IS NOT NULL".to_owned(),
+        };
+        let (owner, name) = (table.owner_sql(), quoted(&table.name));
+        let sql = format!("SELECT {namespace} AS row_namespace, {owner} AS has_owner, t.* FROM {name} t {condition}");
         let mut statement = self.connection.prepare(&sql)?;
         let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
-        let mut rows = statement.query([])?;
+        let mut rows = statement.query([&namespaces])?;
         while let Some(row) = rows.next()? {
             place.searched += 1;
             let found = FoundRow { namespace: integer(row.get_ref(0)?), has_owner: row.get(1)? };
@@ -83,16 +91,18 @@ impl<'s> RowSearch<'s> {
             }
         }
         for sql in table.orphan_sql() {
-            let namespaces: FxHashSet<i64> = self.namespaces.iter().flatten().copied().collect();
-            let list = format!("[{}]", namespaces.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
-            place.orphans += self.connection.query_row(&sql, [list], |row| row.get::<_, u64>(0))?;
+            place.orphans += self.connection.query_row(&sql, [&namespaces], |row| row.get::<_, u64>(0))?;
         }
         report.places.push(place);
         if references.ids > 0 {
             report.places.push(references);
         }
         for index in &table.indexes {
-            report.places.push(self.index(table, index)?);
+            let place = match is_of_users {
+                true => place_of(table, index).with_not_searched("the rows of its table were searched"),
+                false => self.index(table, index)?,
+            };
+            report.places.push(place);
         }
         Ok(())
     }
@@ -160,7 +170,7 @@ impl<'s> RowSearch<'s> {
 
     /// Searches the entries of an index, without the rows of its table.
     fn index(&self, table: &Table, index: &Index) -> Result<SearchedPlace, SqliteError> {
-        let mut place = SearchedPlace::new(PlaceKind::Index, format!("{} of {}", index.name, table.name));
+        let mut place = place_of(table, index);
         place.keeps_ids = table.keeps_ids().map(str::to_owned);
         let has = |name: &str| index.columns.iter().any(|column| column == name);
         // Only columns of the index, so that SQLite does not read the rows of the table.
@@ -195,6 +205,10 @@ impl<'s> RowSearch<'s> {
         }
         Ok(place)
     }
+}
+
+fn place_of(table: &Table, index: &Index) -> SearchedPlace {
+    SearchedPlace::new(PlaceKind::Index, format!("{} of {}", index.name, table.name))
 }
 
 fn integer(value: ValueRef<'_>) -> Option<i64> {

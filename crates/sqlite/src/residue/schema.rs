@@ -9,6 +9,9 @@ const NAME_TABLES: [&str; 3] = ["tenants", "namespaces", "scopes"];
 /// The tables whose keys are the numbers of records.
 const RECORD_TABLES: [&str; 3] = ["records", "vectors", "second_vectors"];
 
+/// The namespace of the rows of a table that names no users.
+const NO_NAMESPACE: &str = "NULL";
+
 /// A table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -115,8 +118,13 @@ impl Table {
         } else if self.refers("record", &RECORD_TABLES) {
             "(SELECT r.namespace FROM records r WHERE r.record = t.record)"
         } else {
-            "NULL"
+            NO_NAMESPACE
         }
+    }
+
+    /// Returns true if a row tells whose it is: itself, or by its record.
+    pub(super) fn names_users(&self) -> bool {
+        self.namespace_sql() != NO_NAMESPACE
     }
 
     /// Returns an expression that is true if a row `t` belongs to an existing record.

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use memory_engine_core::{
     ContentHash, Record, RecordId, RecordStore, Scope, Trust,
-    residue::{PlaceKind, ResidueProbe, ResidueProbes, ResidueReport, Salt, SearchedPlace},
+    residue::{PlaceKind, ResidueProbe, ResidueProbes, ResidueReport, Salt, SearchExtent, SearchedPlace},
 };
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, Mention, Relation};
 use memory_engine_sqlite::{SqliteStore, find_residue};
@@ -24,7 +24,7 @@ fn probes(records: &[Record]) -> ResidueProbes {
         content: SALT.hash(&record.content_hash()),
         withdrawn: false,
     };
-    let mut probes = ResidueProbes::new(SALT, records.iter().map(probe).collect());
+    let mut probes = ResidueProbes::new(SALT, records.iter().map(probe).collect()).with_extent(SearchExtent::Database);
     records.iter().for_each(|record| probes.add_texts(record));
     probes
 }
@@ -329,7 +329,7 @@ async fn a_copy_from_before_the_deletion_is_recognized() {
     store.close().await;
     fs::copy(&path, &copy).unwrap();
     // Without texts, as for a certificate.
-    let only_ids = ResidueProbes::new(SALT, probes(&records).records);
+    let only_ids = ResidueProbes::new(SALT, probes(&records).records).with_extent(SearchExtent::Database);
     let report = find_residue(copy.as_path(), &only_ids).unwrap();
     assert!(place(&report, "records").ids >= 2 && place(&report, "vectors").ids == 2, "{report:#?}");
     assert_eq!(report.missing_tombstones.len(), 2);
