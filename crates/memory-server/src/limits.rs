@@ -2,6 +2,7 @@
 
 mod body_timeout;
 mod concurrency;
+mod json_values;
 mod rate;
 mod size;
 
@@ -10,13 +11,24 @@ use axum::Router;
 use crate::{config::LimitsConfig, fault::ErrorFormat};
 use body_timeout::BodyTimeout;
 use concurrency::Concurrency;
+use json_values::limit_json_values;
 use rate::RateLimit;
 use size::SizeLimit;
+
+/// What the bodies of a part's requests contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyKind {
+    /// Memories and questions: at most [`LimitsConfig::max_memory_body_bytes`].
+    Memories,
+    /// Chats with images, and certificates of many records: at most [`LimitsConfig::max_body_bytes`].
+    Large,
+}
 
 /// The limits of a server. All routers that they are applied to share the same permits and rates.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
     size: SizeLimit,
+    memory_size: SizeLimit,
     rate: RateLimit,
     concurrency: Concurrency,
     body_timeout: BodyTimeout,
@@ -26,6 +38,7 @@ impl Limits {
     pub(crate) fn new(config: &LimitsConfig) -> Self {
         Self {
             size: SizeLimit::new(config.max_body_bytes),
+            memory_size: SizeLimit::new(config.max_memory_body_bytes.min(config.max_body_bytes)),
             rate: RateLimit::per_minute(config.requests_per_minute),
             concurrency: Concurrency::new(config.max_concurrent, config.max_concurrent_per_key),
             body_timeout: BodyTimeout::from_seconds(config.body_seconds),
@@ -34,11 +47,16 @@ impl Limits {
 
     /// Applies the limits to all routes of a router. The guard must run before them: a request without a key must not
     /// use up the rate of any key.
-    pub(crate) fn apply(&self, router: Router, errors: ErrorFormat) -> Router {
-        // A request passes the last layer first: size, rate, concurrency, time-out.
-        let router = self.body_timeout.apply(self.size.limit_body(router), errors);
+    pub(crate) fn apply(&self, router: Router, errors: ErrorFormat, bodies: BodyKind) -> Router {
+        let size = match bodies {
+            BodyKind::Memories => self.memory_size,
+            BodyKind::Large => self.size,
+        };
+        // A request passes the last layer first: size, rate, concurrency, time-out, number of values.
+        let router = limit_json_values(size.limit_body(router), errors);
+        let router = self.body_timeout.apply(router, errors);
         let router = self.concurrency.apply(router, errors);
-        self.size.check_length(self.rate.apply(router, errors), errors)
+        size.check_length(self.rate.apply(router, errors), errors)
     }
 }
 

@@ -27,7 +27,7 @@ use memory_engine::{Error, Result};
 use self::{error::format_fault, issuer::Issuer, secret::SigningSecret, state::OAuthState};
 use crate::{
     config::{Config, LimitsConfig},
-    limits::Limits,
+    limits::{BodyKind, Limits},
     part::ServerPart,
     server::Server,
 };
@@ -78,7 +78,8 @@ impl Server {
             max_concurrent: MAX_CONCURRENT_REQUESTS,
             ..LimitsConfig::default()
         };
-        let router = Limits::new(&limits).apply(router.with_state(Arc::clone(&state)), format_fault);
+        let router =
+            Limits::new(&limits).apply(router.with_state(Arc::clone(&state)), format_fault, BodyKind::Memories);
         let part =
             ServerPart { name: "oauth", router, sections: vec![section], errors: format_fault, background: None };
         Ok(self.with_tokens(state).with_public_part(part))

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use axum::Router;
 use futures::future::BoxFuture;
 
-use crate::{fault::ErrorFormat, openapi::Section};
+use crate::{fault::ErrorFormat, limits::BodyKind, openapi::Section};
 
 /// A protocol of the server: its routes, their description, and the format of its errors.
 #[derive(Debug)]
@@ -16,6 +16,15 @@ pub(crate) struct ServerPart {
     pub(crate) sections: Vec<Section>,
     pub(crate) errors: ErrorFormat,
     pub(crate) background: Option<Box<dyn Background>>,
+}
+
+/// The names of the parts whose requests may be large.
+const LARGE_BODY_PARTS: [&str; 2] = ["gateway", "deletions"];
+
+impl ServerPart {
+    pub(crate) fn bodies(&self) -> BodyKind {
+        if LARGE_BODY_PARTS.contains(&self.name) { BodyKind::Large } else { BodyKind::Memories }
+    }
 }
 
 /// Work that outlives the requests that start it.

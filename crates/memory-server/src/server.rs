@@ -184,7 +184,8 @@ impl Server {
         let mut sections = vec![section, openapi::section()];
         let mut router = Router::new();
         for part in parts {
-            let limited = limits.apply(part.router, part.errors);
+            let bodies = part.bodies();
+            let limited = limits.apply(part.router, part.errors, bodies);
             router = router.merge(metrics::count_requests(guard.protect(limited, part.errors)));
             sections.extend(part.sections);
         }

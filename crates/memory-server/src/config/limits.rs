@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct LimitsConfig {
-    /// Maximum size of a request, in bytes. Default: 32 MiB, enough for images.
+    /// Maximum size of a request to the gateway or about deletions, in bytes. Default: 32 MiB, enough for images.
     pub max_body_bytes: usize,
+    /// Maximum size of every other request, in bytes, but not above `max_body_bytes`. Default: 4 MiB.
+    pub max_memory_body_bytes: usize,
     /// Time limit for receiving the body of a request, in seconds; 0 for none. A slower request gets 408. Default:
     /// 30.
     pub body_seconds: u64,
@@ -36,6 +38,7 @@ impl Default for LimitsConfig {
     fn default() -> Self {
         Self {
             max_body_bytes: 32 << 20,
+            max_memory_body_bytes: 4 << 20,
             body_seconds: 30,
             head_seconds: 75,
             max_connections_per_address: 512,

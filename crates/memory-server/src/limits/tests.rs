@@ -26,7 +26,7 @@ fn other_format(fault: Fault) -> Response {
 
 fn app(config: LimitsConfig) -> Router {
     let router = Router::new().route("/", get(|| async { "ok" }).post(echo)).route("/endless", get(endless));
-    let router = Limits::new(&config).apply(router, Fault::into_response);
+    let router = Limits::new(&config).apply(router, Fault::into_response, BodyKind::Large);
     Guard::open(Access::tenant("everybody", "default").unwrap()).protect(router, Fault::into_response)
 }
 
@@ -91,7 +91,8 @@ async fn one_key_cannot_use_up_all_permits() {
         ring.with_key(key, Access::tenant(format!("key {i}"), "default").unwrap())
     });
     let config = LimitsConfig { max_concurrent: 3, max_concurrent_per_key: 2, ..LimitsConfig::default() };
-    let router = Limits::new(&config).apply(Router::new().route("/", get(endless)), Fault::into_response);
+    let router =
+        Limits::new(&config).apply(Router::new().route("/", get(endless)), Fault::into_response, BodyKind::Large);
     let app = Guard::keys(ring).protect(router, Fault::into_response);
     let send = |key: usize| {
         let request = Request::builder().header("x-api-key", keys[key].reveal()).body(Body::empty()).unwrap();
@@ -113,7 +114,7 @@ async fn a_late_body_is_refused_in_the_routes_format() {
     for (errors, pointer) in [(Fault::into_response as ErrorFormat, "/detail"), (other_format, "/error/message")] {
         let mut limits = Limits::new(&LimitsConfig { max_concurrent: 1, ..LimitsConfig::default() });
         limits.body_timeout = BodyTimeout::from_seconds(1);
-        let app = limits.apply(Router::new().route("/", post(echo)), errors);
+        let app = limits.apply(Router::new().route("/", post(echo)), errors, BodyKind::Large);
         let send = |body: Body| app.clone().oneshot(Request::builder().method("POST").body(body).unwrap());
         // Sends bytes without an end.
         let drip = stream::unfold((), |()| async {
@@ -136,4 +137,27 @@ async fn a_too_large_request_is_refused() {
     assert_eq!(send(&app, "POST", "/", "123456789").await.status().as_u16(), 413);
     let accepted = send(&app, "POST", "/", "12345678").await;
     assert_eq!(to_bytes(accepted.into_body(), 100).await.unwrap(), "12345678");
+}
+
+#[tokio::test]
+async fn memories_have_a_smaller_limit() {
+    let config = LimitsConfig { max_body_bytes: 9, max_memory_body_bytes: 8, ..LimitsConfig::default() };
+    for (bodies, statuses) in [(BodyKind::Memories, [200, 413]), (BodyKind::Large, [200, 200])] {
+        let app = Limits::new(&config).apply(Router::new().route("/", post(echo)), Fault::into_response, bodies);
+        for (text, status) in ["12345678", "123456789"].into_iter().zip(statuses) {
+            let request = Request::post("/").body(Body::from(text)).unwrap();
+            assert_eq!(app.clone().oneshot(request).await.unwrap().status().as_u16(), status, "{bodies:?}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_of_too_many_values_is_refused() {
+    let config = LimitsConfig::default();
+    let app = Limits::new(&config).apply(Router::new().route("/", post(echo)), Fault::into_response, BodyKind::Large);
+    for (values, status) in [(json_values::MAX_JSON_VALUES - 1, 200), (json_values::MAX_JSON_VALUES, 413)] {
+        let list = format!("[{}0]", "0,".repeat(values - 1));
+        let response = app.clone().oneshot(Request::post("/").body(Body::from(list)).unwrap()).await.unwrap();
+        assert_eq!(response.status().as_u16(), status, "{values} numbers in a list");
+    }
 }

@@ -154,7 +154,7 @@ pub(crate) fn build(
     if !config.mcp.enabled {
         return Ok(None);
     }
-    let mut options = McpOptions::default().with_max_body_bytes(config.limits.max_body_bytes);
+    let mut options = McpOptions::default().with_max_body_bytes(config.limits.max_memory_body_bytes);
     options.allowed_hosts.extend_from_slice(&config.allowed_hosts);
     options.allowed_origins.extend(config.mcp.allowed_origins.iter().chain(&config.cors_origins).cloned());
     let mcp = Mcp::new(engine.clone()).with_options(options).with_owner(Owner::user(&config.user));

@@ -17,6 +17,9 @@ use crate::{
     store::SqliteStore,
 };
 
+/// Maximum number of ids in one statement. SQLite accepts 32,766 variables.
+const MAX_STATEMENT_IDS: usize = 10_000;
+
 #[async_trait]
 impl JobQueue for SqliteStore {
     async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
@@ -66,9 +69,10 @@ impl JobQueue for SqliteStore {
         let ids = ids.to_vec();
         let now = self.clock().now();
         let residue = |_: &u64| Residue::None;
-        self.write("enqueue", residue, move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(0),
-            Some(covered) => queue_rows::requeue(connection, Some(&covered), Some(&ids), job, now),
+        self.write("enqueue", residue, move |connection| {
+            let Some(covered) = CoveredScope::of(connection, &scope)? else { return Ok(0) };
+            let queued = ids.chunks(MAX_STATEMENT_IDS);
+            queued.map(|ids| queue_rows::requeue(connection, Some(&covered), Some(ids), job, now)).sum()
         })
         .await
     }

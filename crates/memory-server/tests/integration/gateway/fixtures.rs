@@ -10,7 +10,7 @@ use memory_engine::{
 use memory_engine_server::GatewayOptions;
 use serde_json::{Value, json};
 
-use crate::support::{TIME_LIMIT, Served, wait_until};
+use crate::support::{Served, TIME_LIMIT, wait_until};
 
 /// A client of a gateway in front of a scripted upstream.
 pub(crate) struct Chat {
