@@ -25,11 +25,12 @@ use crate::{
     cache::vectors::VectorIndex,
     cache::writer::CacheWriter,
     database::connection,
-    database::error::SqliteError,
+    database::error::{CommitError, SqliteError},
     database::file::DatabaseFile,
+    database::file_watch::FileWatch,
     database::location::Location,
     database::readers::{self, ReadJob, ReadQueue},
-    database::writer::{self, CommitError, Durability, Residue, WriteJob, WriteJobOutcome},
+    database::writer::{self, Durability, Residue, WriteJob, WriteJobOutcome},
     database::{index_metadata, schema},
     options::SqliteOptions,
     queue::lease_owner::LeaseOwner,
@@ -60,6 +61,7 @@ pub struct SqliteStore {
 /// An open database file with its threads.
 struct OpenDatabase {
     path: PathBuf,
+    watch: Arc<FileWatch>,
     clock: Arc<dyn Clock>,
     lease_owner: Arc<LeaseOwner>,
     /// True while a requested cache flush is pending.
@@ -129,6 +131,7 @@ impl SqliteStore {
         };
         let file = DatabaseFile { path: path.clone(), key: options.encryption_key.clone() };
         let lease_owner = Arc::new(LeaseOwner::new(&path));
+        let watch = Arc::new(FileWatch::new(&path, options.encryption_key.is_some()));
         let writer = WriterStart {
             file: file.clone(),
             store: store.clone(),
@@ -136,6 +139,7 @@ impl SqliteStore {
             metadata: metadata.clone(),
             caches: caches.clone(),
             lease_owner: Arc::clone(&lease_owner),
+            watch: Arc::clone(&watch),
         };
         let (ready, mut readiness) = mpsc::channel(1);
         threads.handles.push(writer.spawn(writes, readers_ended, writer_running, ready)?);
@@ -143,8 +147,10 @@ impl SqliteStore {
         let (ready, mut readiness) = mpsc::channel(options.readers);
         threads.handles.extend(readers::start(&file, &options, &read, readers_running, ready)?);
         wait_until_ready(&mut readiness).await?;
+        watch.check().map_err(|error| error.into_error("open"))?;
         let database = OpenDatabase {
             path,
+            watch,
             clock: store.clock,
             lease_owner,
             flush_pending: Arc::default(),
@@ -230,9 +236,11 @@ impl SqliteStore {
     ) -> Result<T> {
         let (sender, reply) = oneshot::channel();
         let caller_span = Span::current();
+        let watch = Arc::clone(&self.database.watch);
         let job: ReadJob = Box::new(move |connection| {
             let _entered = caller_span.enter();
             let run = || {
+                watch.check().map_err(|error| error.into_error(operation))?;
                 let transaction = connection.transaction()?;
                 let value = body(&transaction)?;
                 transaction.finish()?;
@@ -323,6 +331,7 @@ struct WriterStart {
     metadata: IndexMetadata,
     caches: IndexCaches,
     lease_owner: Arc<LeaseOwner>,
+    watch: Arc<FileWatch>,
 }
 
 impl WriterStart {
@@ -380,10 +389,10 @@ impl WriterStart {
 
     /// Executes writes until the queue is closed and the readers have ended.
     fn run(self, connection: Connection, writes: mpsc::Receiver<WriteJob>, readers_ended: mpsc::Receiver<()>) {
-        let Self { file, options, metadata, caches, lease_owner, .. } = self;
+        let Self { file, options, metadata, caches, lease_owner, watch, .. } = self;
         let cache_writer = CacheWriter::new(caches, metadata);
         let on_close = |connection: &Connection| lease_owner.retire(connection);
-        writer::run(connection, &file.path, writes, readers_ended, &options, cache_writer, on_close);
+        writer::run(connection, &file.path, writes, readers_ended, &options, &watch, cache_writer, on_close);
     }
 }
 

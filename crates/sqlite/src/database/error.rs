@@ -41,6 +41,37 @@ impl SqliteError {
     }
 }
 
+/// The reason why a transaction could not be started or committed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CommitError {
+    kind: ErrorKind,
+    message: &'static str,
+}
+
+impl From<rusqlite::Error> for CommitError {
+    fn from(failure: rusqlite::Error) -> Self {
+        let (kind, message) = kind_and_message(&failure);
+        Self { kind, message }
+    }
+}
+
+impl CommitError {
+    /// SQLite rolls the whole transaction back if a write of the group fails because of a full or failing disk.
+    pub(crate) const ROLLED_BACK: Self = Self {
+        kind: ErrorKind::Unavailable,
+        message: "the write was rolled back together with another one that failed; try again",
+    };
+
+    pub(crate) fn new(kind: ErrorKind, message: &'static str) -> Self {
+        Self { kind, message }
+    }
+
+    /// Returns the error of one operation.
+    pub(crate) fn into_error(self, operation: &'static str) -> Error {
+        Error::new(self.kind, operation, self.message)
+    }
+}
+
 /// Returns the kind and the message of the public error. SQLite's own message stays in its source, because it can quote
 /// stored text.
 pub(crate) fn kind_and_message(error: &rusqlite::Error) -> (ErrorKind, &'static str) {

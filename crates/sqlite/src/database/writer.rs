@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use memory_engine_core::{Error, ErrorKind};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
@@ -14,7 +13,8 @@ use crate::{
     cache::epoch,
     cache::writer::CacheWriter,
     database::connection,
-    database::error::kind_and_message,
+    database::error::CommitError,
+    database::file_watch::FileWatch,
     options::{SqliteOptions, Synchronous},
 };
 
@@ -65,33 +65,6 @@ pub(crate) enum Residue {
     Deleted,
 }
 
-/// The reason why a transaction could not be started or committed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CommitError {
-    kind: ErrorKind,
-    message: &'static str,
-}
-
-impl From<rusqlite::Error> for CommitError {
-    fn from(failure: rusqlite::Error) -> Self {
-        let (kind, message) = kind_and_message(&failure);
-        Self { kind, message }
-    }
-}
-
-impl CommitError {
-    /// SQLite rolls the whole transaction back if a write of the group fails because of a full or failing disk.
-    const ROLLED_BACK: Self = Self {
-        kind: ErrorKind::Unavailable,
-        message: "the write was rolled back together with another one that failed; try again",
-    };
-
-    /// Returns the error of one operation.
-    pub(crate) fn into_error(self, operation: &'static str) -> Error {
-        Error::new(self.kind, operation, self.message)
-    }
-}
-
 /// Executes writes from the queue and flushes index caches, until the queue is closed and empty. Then waits for the
 /// readers to end, calls `on_close` and closes the database.
 pub(crate) fn run(
@@ -100,12 +73,14 @@ pub(crate) fn run(
     mut queue: mpsc::Receiver<WriteJob>,
     mut readers_ended: mpsc::Receiver<()>,
     options: &SqliteOptions,
+    watch: &FileWatch,
     mut cache_writer: CacheWriter,
     on_close: impl FnOnce(&Connection),
 ) {
     let busy_timeout = options.busy_timeout;
     let synchronous = options.synchronous;
-    let mut writer = GroupWriter { connection, path, busy_timeout, synchronous, current_synchronous: synchronous };
+    let mut writer =
+        GroupWriter { connection, path, watch, busy_timeout, synchronous, current_synchronous: synchronous };
     let mut residue = Residue::None;
     while let Some(first) = queue.blocking_recv() {
         let mut group = vec![first];
@@ -137,6 +112,7 @@ pub(crate) fn run(
 struct GroupWriter<'p> {
     connection: Connection,
     path: &'p Path,
+    watch: &'p FileWatch,
     busy_timeout: Duration,
     /// The setting `PRAGMA synchronous` for immediate writes.
     synchronous: Synchronous,
@@ -152,7 +128,9 @@ impl GroupWriter<'_> {
         let is_deferred = group.iter().all(|job| job.durability == Durability::Deferred);
         let mut group = group.into_iter();
         let prepared = self.set_synchronous(if is_deferred { Synchronous::Normal } else { self.synchronous });
-        let commit_error = prepared.and_then(|()| self.commit(&mut group, &mut outcomes)).err();
+        let committed = prepared.and_then(|()| self.commit(&mut group, &mut outcomes));
+        // A commit into a file without a name must not be acknowledged.
+        let commit_error = committed.and_then(|()| self.watch.check()).err();
         if let Some(error) = commit_error {
             outcomes.extend(group.map(|job| (job.run)(Err(error))));
         }

@@ -9,6 +9,7 @@ mod damage;
 mod embedding_versions;
 mod encryption;
 mod erasure;
+mod file_watch;
 mod fixtures;
 mod index_caches;
 mod leases;

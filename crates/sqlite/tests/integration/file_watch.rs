@@ -1,0 +1,90 @@
+//! A file that another program removes, replaces or cuts is noticed before a write is acknowledged.
+#![cfg(unix)]
+
+use std::{fs, path::Path};
+
+use memory_engine_core::{ErrorKind, Record, RecordStore, Result};
+use memory_engine_sqlite::SqliteStore;
+use rusqlite::Connection;
+
+use crate::fixtures::{lin, open, turn, write};
+
+async fn put(store: &SqliteStore, text: &str) -> Result<Record> {
+    let record = turn(&lin(), text);
+    store.put(&lin(), vec![write(&record)]).await?;
+    Ok(record)
+}
+
+fn sibling(path: &Path, suffix: &str) -> std::path::PathBuf {
+    path.with_file_name(format!("memory.db{suffix}"))
+}
+
+#[tokio::test]
+async fn no_write_into_a_lost_file_is_acknowledged() {
+    let remove = |path: &Path| fs::remove_file(path).unwrap();
+    let hazards: [(&str, &str, &dyn Fn(&Path)); 6] = [
+        ("deleted", "deleted or replaced", &remove),
+        ("replaced by a copy", "deleted or replaced", &|path| {
+            let copy = sibling(path, ".copy");
+            fs::copy(path, &copy).unwrap();
+            fs::rename(copy, path).unwrap();
+        }),
+        ("without its log", "-wal or -shm", &|path| remove(&sibling(path, "-wal"))),
+        ("without its index of the log", "-wal or -shm", &|path| remove(&sibling(path, "-shm"))),
+        ("cut to nothing", "was cut", &|path| {
+            fs::OpenOptions::new().write(true).open(path).unwrap().set_len(0).unwrap()
+        }),
+        ("cut to its half", "was cut", &|path| {
+            let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+            file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+        }),
+    ];
+    for (what, words, act) in hazards {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memory.db");
+        let store = open(&path).await;
+        let kept = put(&store, "green tea").await.unwrap();
+        act(&path);
+        for _ in 0..2 {
+            let error = put(&store, "black coffee").await.unwrap_err();
+            assert!(error.kind() == ErrorKind::Unavailable && error.message().contains(words), "{what}: {error}");
+            let error = store.get(&lin(), &[kept.id]).await.unwrap_err();
+            assert!(error.message().contains(words), "{what}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_opened_again_is_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let store = open(&path).await;
+    put(&store, "green tea").await.unwrap();
+    fs::remove_file(&path).unwrap();
+    put(&store, "black coffee").await.unwrap_err();
+    store.close().await;
+    let store = open(&path).await;
+    put(&store, "black coffee").await.unwrap();
+    assert_eq!(store.stats(&lin()).await.unwrap().records, 1);
+}
+
+#[tokio::test]
+async fn the_ordinary_life_of_a_file_is_no_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let store = open(&path).await;
+    let long = "a long text about tea, ".repeat(2000);
+    let mut records = Vec::new();
+    for number in 0..40 {
+        records.push(put(&store, &format!("{number} {long}")).await.unwrap().id);
+    }
+    let others = open(&path).await;
+    others.delete(&lin(), &records).await.unwrap();
+    let before = fs::metadata(&path).unwrap().len();
+    Connection::open(&path).unwrap().execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    assert!(fs::metadata(&path).unwrap().len() < before, "VACUUM makes the file smaller");
+    put(&store, "green tea").await.unwrap();
+    others.close().await;
+    put(&store, "black coffee").await.unwrap();
+    assert_eq!(store.stats(&lin()).await.unwrap().records, 2);
+}
