@@ -24,6 +24,7 @@ use crate::{
     },
     cache::{change_log, epoch},
     database::{
+        catalogue,
         connection::{self, DEFAULT_BUSY_TIMEOUT, DEFAULT_PAGE_BYTES},
         encryption::{self, EncryptionKey},
         error::SqliteError,
@@ -296,7 +297,9 @@ fn copy_pages(source: &Connection, copy: &DatabaseFile, on_progress: OnProgress<
 /// Leases, and the epoch of the caches, end here.
 fn rebuild(copy: &DatabaseFile, result: &Path) -> Result<(), SqliteError> {
     let connection = open_result(copy)?;
-    if schema::read_schema(&connection, &copy.path)? == schema::SCHEMA {
+    let schema = schema::read_schema(&connection, &copy.path)?;
+    remove_additions(&connection, schema)?;
+    if schema == schema::SCHEMA {
         end_leases(&connection)?;
     }
     let sql = "DELETE FROM origins WHERE part IN (?1, ?2)";
@@ -307,6 +310,22 @@ fn rebuild(copy: &DatabaseFile, result: &Path) -> Result<(), SqliteError> {
     drop(connection);
     // The copy is not needed any more, and the disk may be nearly full.
     let _ = std::fs::remove_file(&copy.path);
+    Ok(())
+}
+
+/// Removes what another program has added to the file: a backup contains the tables of memory-engine and nothing that
+/// would run in the restored store.
+fn remove_additions(connection: &Connection, schema: u32) -> Result<(), SqliteError> {
+    let difference = catalogue::compare(connection, schema)?;
+    if !difference.changed.is_empty() {
+        let change = difference.first().unwrap_or_default();
+        let message = format!("{change} by another program, so that the tables cannot be backed up; undo it");
+        return Err(Error::new(ErrorKind::Corrupt, "backup", message).into());
+    }
+    for (kind, name) in difference.added {
+        // A table may be gone with another one, and takes its indexes and triggers along.
+        connection.execute_batch(&format!("DROP {kind} IF EXISTS \"{}\"", name.replace('"', "\"\"")))?;
+    }
     Ok(())
 }
 
@@ -399,12 +418,17 @@ fn open_backup(file: &DatabaseFile) -> Result<Connection, SqliteError> {
 }
 
 fn check(backup: &Connection, file: &Path) -> Result<BackupInfo, SqliteError> {
-    if schema::read_schema(backup, file)? == 0 {
+    let schema = schema::read_schema(backup, file)?;
+    if schema == 0 {
         return Err(Error::invalid("restore backup", format!("{} is empty; name a backup", file.display())).into());
     }
     let stamp = Stamp::read(backup, &file.display().to_string())?;
     check_integrity(backup)?;
     let current = Stamp::of(backup, Timestamp::from_micros(stamp.created_at))?;
+    if let Some(change) = catalogue::compare(backup, schema)?.first() {
+        let message = format!("{}: {change} after the backup was made; use another backup", file.display());
+        return Err(Error::new(ErrorKind::Corrupt, "restore backup", message).into());
+    }
     if (current.records, current.tombstones, &current.digest) != (stamp.records, stamp.tombstones, &stamp.digest) {
         return Err(damaged(file));
     }

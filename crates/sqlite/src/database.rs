@@ -1,3 +1,4 @@
+pub(crate) mod catalogue;
 pub(crate) mod connection;
 pub(crate) mod encryption;
 pub(crate) mod error;

@@ -5,7 +5,7 @@ use memory_engine_sql::backup::{Cell, Fingerprint, RowHasher};
 use rusqlite::{Connection, OptionalExtension, params, types::ValueRef};
 use serde::{Deserialize, Serialize};
 
-use crate::database::error::SqliteError;
+use crate::database::{catalogue, error::SqliteError};
 
 /// Key of the stamp in the table `origins`.
 pub(crate) const STAMP_KEY: &str = "backup";
@@ -77,12 +77,15 @@ impl Stamp {
     }
 }
 
-/// Returns the digest of all rows of all tables, except those that change when the file is merely opened. Does not
-/// depend on the order of the rows, and works for any schema.
+/// Returns the digest of all rows of the tables of its schema, except those that change when the file is merely opened.
+/// Does not depend on the order of the rows, and works for any schema.
 pub(crate) fn digest(connection: &Connection) -> Result<Fingerprint, SqliteError> {
     let mut fingerprint = Fingerprint::default();
+    let schema: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let added = catalogue::compare(connection, schema)?.added;
     for table in tables(connection)? {
-        if VOLATILE_TABLES.contains(&table.as_str()) {
+        let is_added = added.iter().any(|(kind, name)| kind == "table" && *name == table);
+        if is_added || VOLATILE_TABLES.contains(&table.as_str()) {
             continue;
         }
         let condition = match table.as_str() {

@@ -101,3 +101,59 @@ fn an_unfinished_backup_leaves_no_file() {
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert_eq!(std::fs::read(folder.path().join("c.db")).unwrap(), b"mine");
 }
+
+/// Returns a backup of an empty store.
+fn empty_backup(folder: &Path) -> std::path::PathBuf {
+    let file = folder.join("empty.backup");
+    let writer = BackupWriter::create(&file, true).unwrap();
+    writer.finish(Fingerprint::default(), Timestamp::from_micros(1)).unwrap();
+    file
+}
+
+#[test]
+fn a_backup_with_an_addition_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (sql, words) in [
+        ("CREATE TRIGGER t AFTER INSERT ON records BEGIN DELETE FROM tombstones; END", "the trigger t was added"),
+        ("CREATE VIEW v AS SELECT text FROM records", "the view v was added"),
+        ("CREATE TABLE kept (text)", "the table kept was added"),
+        ("CREATE INDEX i ON records (text)", "the index i was added"),
+        ("ALTER TABLE records ADD COLUMN extra TEXT", "the table records was changed"),
+        ("DROP INDEX pinned_records", "the index pinned_records was changed or removed"),
+    ] {
+        let file = empty_backup(folder.path());
+        Connection::open(&file).unwrap().execute_batch(sql).unwrap();
+        let target = folder.path().join("restored.db");
+        for error in [
+            check_backup(&file).unwrap_err(),
+            restore_backup(&file, &target, &|_, _| ()).unwrap_err(),
+            read_backup(&file, |_| Ok(())).unwrap_err(),
+        ] {
+            assert!(error.kind() == ErrorKind::Corrupt && error.message().contains(words), "{sql}: {error}");
+        }
+        assert!(!target.exists());
+    }
+}
+
+#[test]
+fn a_backup_contains_no_addition_of_another_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store.db");
+    restore_backup(&empty_backup(folder.path()), &store, &|_, _| ()).unwrap();
+    let additions = "CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine'); CREATE INDEX n ON notes (text);
+        CREATE VIEW v AS SELECT * FROM notes;
+        CREATE TRIGGER t AFTER INSERT ON tombstones BEGIN INSERT INTO notes VALUES (new.id); END";
+    Connection::open(&store).unwrap().execute_batch(additions).unwrap();
+    let file = folder.path().join("new.backup");
+    back_up(&store, &file, false, Timestamp::from_micros(1), &|_, _| ()).unwrap();
+    check_backup(&file).unwrap();
+    let has_notes = "SELECT count(*) FROM sqlite_schema WHERE name IN ('notes', 'n', 'v', 't')";
+    let count =
+        |path: &Path| -> u32 { Connection::open(path).unwrap().query_row(has_notes, [], |row| row.get(0)).unwrap() };
+    assert_eq!((count(&store), count(&file)), (4, 0), "the store keeps them");
+
+    let changed = "ALTER TABLE records ADD COLUMN extra TEXT";
+    Connection::open(&store).unwrap().execute_batch(changed).unwrap();
+    let error = back_up(&store, &file, true, Timestamp::from_micros(1), &|_, _| ()).unwrap_err();
+    assert!(error.message().contains("the table records was changed"), "{error}");
+}
