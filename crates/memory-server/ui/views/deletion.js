@@ -40,12 +40,12 @@ const texts = {
       '{n} records of {user} will be deleted. No copy is kept, and they cannot be restored.',
     ],
     typeLabel: 'Type the name of the user to confirm: {user}', confirm: 'Delete for good',
-    takesTime: 'The whole store is searched for traces afterwards. With a large store this takes a while.',
+    takesTime: 'The rows of this user are searched for traces afterwards. With many memories this takes a while.',
     noKey: 'Deletions have no certificate: the server has no key for it.',
     noKeyText: 'To get one, create a key with “memory certificate-key key.pem”, and start the server with '
       + 'MEMORY_CERTIFICATE_KEY, or with deletions.key_file in its configuration.',
     off: 'Deletions are switched off on this server (deletions.enabled). You can still see what would go.',
-    report: '3. Report', clean: 'No trace of the deleted records was found.',
+    report: '3. Report', clean: 'No trace of the deleted records was found in the rows of this user.',
     dirty: 'Traces remain, see the places below. Remove the cause and delete the same ids again: the new '
       + 'certificate covers them.',
     forgotten: ['{n} record was deleted.', '{n} records were deleted.'],
@@ -62,12 +62,12 @@ const texts = {
     notFound: '{n} 个 ID 在此没有对应的记录：{ids}', selectedSample: '所选记录中的前 {n} 条', derivedSample: '派生记录中的前 {n} 条',
     derivedNote: '派生的内容随其来源一起删除；还有其他来源的，会在去掉已删除来源后重新派生。', delete: '永久删除 {n} 条记录', forGood: '此操作无法撤销。如果希望可以撤销，请改用撤回。',
     changed: '选择已更改。请重新查看将删除的内容。', confirmTitle: '永久删除？', confirmText: '将删除{user}的 {n} 条记录。不保留副本，也无法恢复。',
-    typeLabel: '输入用户名以确认：{user}', confirm: '永久删除', takesTime: '删除后会在整个存储中搜索残留。存储较大时需要一些时间。',
+    typeLabel: '输入用户名以确认：{user}', confirm: '永久删除', takesTime: '删除后会在该用户的数据中搜索残留。记忆较多时需要一些时间。',
     noKey: '删除不会附带证书：服务器没有证书密钥。',
     noKeyText: '如需证书，请用“memory certificate-key key.pem”创建密钥，然后设置 MEMORY_CERTIFICATE_KEY 或配置项 '
       + 'deletions.key_file 并启动服务器。',
     off: '此服务器已关闭删除功能（deletions.enabled）。仍可查看将删除的内容。',
-    report: '3. 报告', clean: '未发现已删除记录的残留。', dirty: '仍有残留，见下面的位置。请消除原因，然后再次删除相同的 ID：新证书会一并涵盖。',
+    report: '3. 报告', clean: '在该用户的数据中未发现已删除记录的残留。', dirty: '仍有残留，见下面的位置。请消除原因，然后再次删除相同的 ID：新证书会一并涵盖。',
     forgotten: '已删除 {n} 条记录。',
   },
 };
