@@ -382,14 +382,21 @@ fn open_result(file: &DatabaseFile) -> Result<Connection, SqliteError> {
 }
 
 fn open(file: &DatabaseFile, flags: OpenFlags) -> Result<Connection, SqliteError> {
-    encryption::check_file(&file.path, file.key.as_ref())?;
-    let connection = Connection::open_with_flags(&file.path, flags)?;
-    connection.busy_timeout(DEFAULT_BUSY_TIMEOUT)?;
-    if let Some(key) = &file.key {
-        encryption::unlock(&connection, key)?;
-    }
-    metadata_sql::define(&connection)?;
-    Ok(connection)
+    let try_open = || {
+        let connection = Connection::open_with_flags(&file.path, flags)?;
+        connection.busy_timeout(DEFAULT_BUSY_TIMEOUT)?;
+        if let Some(key) = &file.key {
+            encryption::unlock(&connection, key)?;
+        }
+        metadata_sql::define(&connection)?;
+        // An encrypted file without a key is noticed by the first read only.
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
+        Ok(connection)
+    };
+    try_open().map_err(|failure: SqliteError| match encryption::check_file(&file.path, file.key.as_ref()) {
+        Err(error) => error.into(),
+        Ok(()) => failure,
+    })
 }
 
 /// A backup is encrypted with the key of its database, because its pages are copied.

@@ -92,7 +92,7 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         metadata_sql::define(&connection).unwrap();
         schema::MIGRATIONS.iter().for_each(|(up, _)| connection.execute_batch(up).unwrap());
-        connection.execute_batch("CREATE VIEW late AS SELECT 1; ALTER TABLE records ADD COLUMN extra").unwrap();
+        connection.execute_batch("CREATE VIEW late AS SELECT 1; ALTER TABLE records ADD COLUMN extra TEXT").unwrap();
         let difference = compare(&connection, schema::SCHEMA).unwrap();
         let named = |kind: &str, name: &str| vec![(kind.to_owned(), name.to_owned())];
         assert_eq!((&difference.added, &difference.changed), (&named("view", "late"), &named("table", "records")));

@@ -129,6 +129,8 @@ pub(crate) fn configure(connection: &Connection, options: &SqliteOptions, shares
 pub(crate) fn open_reader(file: impl Into<DatabaseFile>, busy_timeout: Duration) -> Result<Connection> {
     open(&file.into(), busy_timeout, |connection| {
         connection.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY;")?;
+        // The first read notices that a key is missing.
+        connection.query_row("PRAGMA schema_version", [], |row| row.get::<_, i64>(0))?;
         Ok(())
     })
 }
@@ -159,7 +161,6 @@ fn open(
     set_up: impl FnOnce(&Connection) -> Result<(), SqliteError>,
 ) -> Result<Connection> {
     let DatabaseFile { path, key } = file;
-    encryption::check_file(path, key.as_ref())?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let try_open = || {
         let connection = Connection::open_with_flags(path, flags)?;
@@ -173,11 +174,18 @@ fn open(
         set_up(&connection)?;
         Ok(connection)
     };
-    try_open().map_err(|failure| match failure {
-        SqliteError::Engine(error) => error,
-        SqliteError::Sqlite(error) => {
-            let (kind, message) = kind_and_message(&error);
-            Error::new(kind, "open", format!("{}: {message}", path.display())).with_source(error)
+    try_open().map_err(|failure| {
+        // The header says more than SQLite does about a wrong or missing key. It is not read before: whoever closes a
+        // file releases the locks that other connections of the process have on it.
+        if let Err(error) = encryption::check_file(path, key.as_ref()) {
+            return error;
+        }
+        match failure {
+            SqliteError::Engine(error) => error,
+            SqliteError::Sqlite(error) => {
+                let (kind, message) = kind_and_message(&error);
+                Error::new(kind, "open", format!("{}: {message}", path.display())).with_source(error)
+            }
         }
     })
 }

@@ -3,12 +3,15 @@
 //! SQLite3 Multiple Ciphers encrypts and authenticates every page of the file, of its log and of its journal with
 //! ChaCha20-Poly1305. The bundled SQLite of `rusqlite` cannot; the feature `encryption` replaces it.
 
-use std::{fmt, fs::File, io::Read, path::Path, str::FromStr};
+use std::{fmt, path::Path, str::FromStr};
 
 use memory_engine_core::{Error, ErrorKind, Result};
 use rusqlite::{Connection, OptionalExtension, ffi::ErrorCode};
 
-use crate::database::error::SqliteError;
+use crate::database::{
+    error::SqliteError,
+    shared_file::{open_for_ever, read_start},
+};
 
 /// Length of a key, in bytes.
 const KEY_BYTES: usize = 32;
@@ -71,9 +74,11 @@ impl fmt::Debug for EncryptionKey {
 }
 
 /// Refuses a plain file with a key, and an encrypted file without one. Another file is left to SQLite.
+///
+/// The file stays open for ever, so call it only after SQLite has refused the file.
 pub(crate) fn check_file(path: &Path, key: Option<&EncryptionKey>) -> Result<()> {
     let mut header = [0; HEADER_BYTES];
-    let is_read = File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok();
+    let is_read = open_for_ever(path).and_then(|file| read_start(file, &mut header)).is_ok();
     let is_plain = is_read && header.starts_with(PLAIN_MAGIC);
     let is_encrypted = is_read && !is_plain && header.ends_with(&ENCRYPTED_HEADER);
     let path = path.display();

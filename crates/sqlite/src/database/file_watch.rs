@@ -44,6 +44,8 @@ pub(crate) struct FileWatch {
     shared: [(PathBuf, OnceLock<Identity>); 2],
     /// The size of the database file at the last check.
     bytes: AtomicU64,
+    /// The first loss that was found. SQLite may fill a file that was cut, so that it looks well again.
+    loss: OnceLock<&'static str>,
 }
 
 /// Tells one file from another one of the same name.
@@ -78,40 +80,40 @@ impl FileWatch {
             identity: OnceLock::new(),
             shared: [file("-wal"), file("-shm")],
             bytes: AtomicU64::new(0),
+            loss: OnceLock::new(),
         }
     }
 
     /// Compares the files with those of the first call, which must be made after the database was opened.
     ///
     /// # Errors
-    /// `Unavailable` if one was removed, replaced or cut.
+    /// `Unavailable` if one was removed, replaced or cut, and after that for ever.
     pub(crate) fn check(&self) -> Result<(), CommitError> {
-        let unavailable = |message| CommitError::new(ErrorKind::Unavailable, message);
+        let loss = self.loss.get().copied().or_else(|| self.find_loss().map(|loss| *self.loss.get_or_init(|| loss)));
+        loss.map_or(Ok(()), |loss| Err(CommitError::new(ErrorKind::Unavailable, loss)))
+    }
+
+    fn find_loss(&self) -> Option<&'static str> {
         let metadata = match fs::metadata(&self.path) {
             Ok(metadata) => metadata,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unavailable(REPLACED)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(REPLACED),
             // A folder that cannot be read at the moment says nothing about the file.
-            Err(_) => return Ok(()),
+            Err(_) => return None,
         };
         let identity = Identity::of(&metadata);
         if *self.identity.get_or_init(|| identity) != identity {
-            return Err(unavailable(REPLACED));
+            return Some(REPLACED);
         }
         for (path, identity) in &self.shared {
             let found = fs::metadata(path).ok().map(|metadata| Identity::of(&metadata));
             match (identity.get(), found) {
                 (None, Some(found)) => _ = identity.set(found),
-                (Some(known), found) if found != Some(*known) => return Err(unavailable(LOG_REPLACED)),
+                (Some(known), found) if found != Some(*known) => return Some(LOG_REPLACED),
                 _ => {}
             }
         }
         let before = self.bytes.swap(metadata.len(), Ordering::Relaxed);
-        if metadata.len() < before && self.is_cut() {
-            // The next check finds it again.
-            self.bytes.store(before, Ordering::Relaxed);
-            return Err(unavailable(CUT));
-        }
-        Ok(())
+        (metadata.len() < before && self.is_cut()).then_some(CUT)
     }
 
     /// Returns true if the file stays smaller than its header says. `VACUUM` changes both. A checkpoint writes the

@@ -3,8 +3,11 @@
 
 use std::{fs, path::Path};
 
-use memory_engine_core::{ErrorKind, Record, RecordStore, Result};
-use memory_engine_sqlite::SqliteStore;
+use memory_engine_core::{
+    ErrorKind, Record, RecordStore, Result, Timestamp,
+    residue::{ResidueProbes, SearchExtent},
+};
+use memory_engine_sqlite::{SqliteStore, back_up, find_residue};
 use rusqlite::Connection;
 
 use crate::fixtures::{lin, open, turn, write};
@@ -52,6 +55,37 @@ async fn no_write_into_a_lost_file_is_acknowledged() {
             assert!(error.message().contains(words), "{what}: {error}");
         }
     }
+}
+
+/// Returns true if this process has a lock on the file.
+#[cfg(target_os = "linux")]
+fn is_locked(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let (process, inode) = (std::process::id().to_string(), format!(":{}", fs::metadata(path).unwrap().ino()));
+    let locks = fs::read_to_string("/proc/locks").unwrap();
+    locks.lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.contains(&"POSIX") && words.contains(&process.as_str()) && words.iter().any(|word| word.ends_with(&inode))
+    })
+}
+
+/// Without the lock, another program that closes the file takes itself for the last one, and removes the log.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_open_file_stays_locked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let store = open(&path).await;
+    put(&store, "green tea").await.unwrap();
+    assert!(is_locked(&path), "after opening");
+    let probes = ResidueProbes::default().with_extent(SearchExtent::Database);
+    find_residue(path.as_path(), &probes).unwrap();
+    assert!(is_locked(&path), "after a search of the file");
+    back_up(path.as_path(), folder.path().join("b.backup").as_path(), false, Timestamp::default(), &|_, _| ()).unwrap();
+    assert!(is_locked(&path), "after a backup");
+    open(&path).await.close().await;
+    assert!(is_locked(&path), "after another store of the process was closed");
 }
 
 #[tokio::test]
