@@ -1,9 +1,9 @@
 //! Signed certificates of deletions. Needs the feature `certificates`.
 //!
 //! [`MemoryEngine::forget_with_certificate`](crate::MemoryEngine::forget_with_certificate) deletes records, searches
-//! the store for their traces, and signs a report of the deletion and the search with Ed25519. A certificate contains scopes with their names, ids, kinds, counts and salted hashes, but no text.
-//! [`verify`] compares it with a store, a copy or a backup. `docs/reference/deletion-certificate.md`
-//! describes the format.
+//! the store for their traces, and signs a report of the deletion and the search with Ed25519. A certificate contains
+//! scopes with their names, ids, kinds, counts and salted hashes, but no text. [`verify`] compares it with a store, a
+//! copy or a backup. `docs/reference/deletion-certificate.md` describes the format.
 //!
 //! ```
 //! use memory_engine::{Database, MemoryEngine, Scope, certificate::{self, CertificateKey, SearchExtent}};

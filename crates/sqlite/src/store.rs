@@ -389,10 +389,10 @@ impl WriterStart {
 
     /// Executes writes until the queue is closed and the readers have ended.
     fn run(self, connection: Connection, writes: mpsc::Receiver<WriteJob>, readers_ended: mpsc::Receiver<()>) {
-        let Self { file, options, metadata, caches, lease_owner, watch, .. } = self;
+        let Self { options, metadata, caches, lease_owner, watch, .. } = self;
         let cache_writer = CacheWriter::new(caches, metadata);
         let on_close = |connection: &Connection| lease_owner.retire(connection);
-        writer::run(connection, &file.path, writes, readers_ended, &options, &watch, cache_writer, on_close);
+        writer::run(connection, writes, readers_ended, &options, &watch, cache_writer, on_close);
     }
 }
 

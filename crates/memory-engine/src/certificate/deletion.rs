@@ -39,9 +39,9 @@ impl MemoryEngine {
     /// Forgets records as [`forget`](Self::forget) does. Then searches the store for their traces, and returns a signed
     /// report of both.
     ///
-    /// With [`SearchExtent::Database`], every table, index and file is searched, and the time grows with the size of the
-    /// store. The certificate then tells whether other users have the same words: it is for an administrator. With
-    /// [`SearchExtent::Users`], only the rows of the users in question are searched.
+    /// With [`SearchExtent::Database`], every table, index and file is searched, and the time grows with the size of
+    /// the store. The certificate then tells whether other users have the same words: it is for an administrator.
+    /// With [`SearchExtent::Users`], only the rows of the users in question are searched.
     ///
     /// Traces are reported, not hidden: check [`DeletionCertificate::is_clean`]. The call can be repeated. For ids, the
     /// certificate then also covers the records that an earlier call had deleted.

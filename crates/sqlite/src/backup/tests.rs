@@ -139,7 +139,7 @@ fn a_backup_with_an_addition_is_refused() {
 fn a_backup_contains_no_addition_of_another_program() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store.db");
-    restore_backup(&empty_backup(folder.path()), &store, &|_, _| ()).unwrap();
+    restore_backup(empty_backup(folder.path()), &store, &|_, _| ()).unwrap();
     let additions = "CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine'); CREATE INDEX n ON notes (text);
         CREATE VIEW v AS SELECT * FROM notes;
         CREATE TRIGGER t AFTER INSERT ON tombstones BEGIN INSERT INTO notes VALUES (new.id); END";

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::{error::SqliteError, schema};
 use crate::metadata_sql;
 
-/// The objects of a database by kind (`table`, `index`, `view`, `trigger`) and name, each with its normalised statement.
+/// The objects of a database by kind (`table`, `index`, `view`, `trigger`) and name, with their normalised statements.
 type Catalogue = BTreeMap<(String, String), String>;
 
 /// Tables of SQLite itself.

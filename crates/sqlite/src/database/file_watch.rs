@@ -84,6 +84,11 @@ impl FileWatch {
         }
     }
 
+    /// The path of the database file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Compares the files with those of the first call, which must be made after the database was opened.
     ///
     /// # Errors
@@ -121,7 +126,7 @@ impl FileWatch {
     fn is_cut(&self) -> bool {
         for attempt in 0..MAX_LOOKS {
             if attempt > 0 {
-                thread::sleep(LOOK_PAUSE);
+                thread::park_timeout(LOOK_PAUSE);
             }
             let bytes_of_header = if self.is_encrypted { Ok(1) } else { self.bytes_of_header() };
             let bytes = fs::metadata(&self.path).map(|metadata| metadata.len());

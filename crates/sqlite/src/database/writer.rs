@@ -69,7 +69,6 @@ pub(crate) enum Residue {
 /// readers to end, calls `on_close` and closes the database.
 pub(crate) fn run(
     connection: Connection,
-    path: &Path,
     mut queue: mpsc::Receiver<WriteJob>,
     mut readers_ended: mpsc::Receiver<()>,
     options: &SqliteOptions,
@@ -79,8 +78,7 @@ pub(crate) fn run(
 ) {
     let busy_timeout = options.busy_timeout;
     let synchronous = options.synchronous;
-    let mut writer =
-        GroupWriter { connection, path, watch, busy_timeout, synchronous, current_synchronous: synchronous };
+    let mut writer = GroupWriter { connection, watch, busy_timeout, synchronous, current_synchronous: synchronous };
     let mut residue = Residue::None;
     while let Some(first) = queue.blocking_recv() {
         let mut group = vec![first];
@@ -111,7 +109,6 @@ pub(crate) fn run(
 /// Commits groups of writes.
 struct GroupWriter<'p> {
     connection: Connection,
-    path: &'p Path,
     watch: &'p FileWatch,
     busy_timeout: Duration,
     /// The setting `PRAGMA synchronous` for immediate writes.
@@ -167,7 +164,7 @@ impl GroupWriter<'_> {
             let failed = outcome.as_ref().is_none_or(|outcome| outcome.failed);
             outcomes.extend(outcome);
             if !failed {
-                end_cache_epoch(&transaction, self.path, outcomes)?;
+                end_cache_epoch(&transaction, self.watch.path(), outcomes)?;
             }
             return Ok(if failed { transaction.rollback() } else { transaction.commit() }?);
         }
@@ -182,7 +179,7 @@ impl GroupWriter<'_> {
             }
             if failed { savepoint.finish()? } else { savepoint.commit()? }
         }
-        end_cache_epoch(&transaction, self.path, outcomes)?;
+        end_cache_epoch(&transaction, self.watch.path(), outcomes)?;
         Ok(transaction.commit()?)
     }
 }

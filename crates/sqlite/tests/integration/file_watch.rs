@@ -22,10 +22,13 @@ fn sibling(path: &Path, suffix: &str) -> std::path::PathBuf {
     path.with_file_name(format!("memory.db{suffix}"))
 }
 
+/// What happens to the file, a part of the error, and the act.
+type Hazard<'a> = (&'a str, &'a str, &'a dyn Fn(&Path));
+
 #[tokio::test]
 async fn no_write_into_a_lost_file_is_acknowledged() {
     let remove = |path: &Path| fs::remove_file(path).unwrap();
-    let hazards: [(&str, &str, &dyn Fn(&Path)); 6] = [
+    let hazards: [Hazard<'_>; 6] = [
         ("deleted", "deleted or replaced", &remove),
         ("replaced by a copy", "deleted or replaced", &|path| {
             let copy = sibling(path, ".copy");
