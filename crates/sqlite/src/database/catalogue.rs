@@ -53,12 +53,33 @@ fn read(connection: &Connection) -> Result<Catalogue, SqliteError> {
         let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
         let sql: Option<String> = row.get(2)?;
         // An index without a statement belongs to a constraint of its table.
-        let Some(sql) = sql.filter(|_| !OWN_TABLES.contains(&name.as_str())) else { continue };
-        // SQLite changes blanks and quotation marks when a column is added, removed or renamed.
-        let normalised = sql.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
-        catalogue.insert((kind, name), normalised);
+        let is_own = kind == "table" && OWN_TABLES.contains(&name.as_str());
+        let Some(sql) = sql.filter(|_| !is_own) else { continue };
+        catalogue.insert((kind, name), normalised(&sql));
     }
     Ok(catalogue)
+}
+
+/// Returns a statement without blanks and quotation marks, which SQLite changes when a column is added, removed or
+/// renamed. Texts and comments stay as they are: without its line break, a comment would hide what follows it.
+fn normalised(sql: &str) -> String {
+    let (mut is_text, mut is_comment) = (false, false);
+    let mut chars = sql.chars().peekable();
+    let mut normalised = String::with_capacity(sql.len());
+    while let Some(c) = chars.next() {
+        let is_code = !is_text && !is_comment;
+        if is_code && (c.is_whitespace() || c == '"') {
+            continue;
+        }
+        normalised.push(c);
+        match c {
+            '\'' if !is_comment => is_text = !is_text,
+            '-' if is_code && chars.peek() == Some(&'-') => is_comment = true,
+            '\n' => is_comment = false,
+            _ => {}
+        }
+    }
+    normalised
 }
 
 #[cfg(test)]
@@ -85,6 +106,13 @@ mod tests {
             connection.execute_batch(up).unwrap();
             check(number + 1);
         }
+    }
+
+    #[test]
+    fn statements_differ_by_more_than_blanks() {
+        assert_eq!(normalised("CREATE TABLE \"a\" (b  TEXT)"), normalised("CREATE TABLE a(b TEXT)"));
+        assert_ne!(normalised("SELECT 'a b'"), normalised("SELECT 'ab'"));
+        assert_ne!(normalised("SELECT 1 -- x\n, 2"), normalised("SELECT 1 -- x , 2"));
     }
 
     #[test]

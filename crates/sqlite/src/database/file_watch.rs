@@ -24,6 +24,8 @@ use crate::database::{
 /// How often a file that became smaller is looked at before it counts as cut.
 const MAX_LOOKS: usize = 5;
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
+/// Number of bytes of a header that are read: up to the number of pages.
+const HEADER_BYTES: usize = 32;
 
 const REPLACED: &str = "the file of the database was deleted or replaced while it was open, so this process refuses to \
     go on: a write would be lost. Stop this process, put the right file in its place, and start it again";
@@ -110,19 +112,24 @@ impl FileWatch {
             return Some(REPLACED);
         }
         for (path, identity) in &self.shared {
-            let found = fs::metadata(path).ok().map(|metadata| Identity::of(&metadata));
-            match (identity.get(), found) {
-                (None, Some(found)) => _ = identity.set(found),
-                (Some(known), found) if found != Some(*known) => return Some(LOG_REPLACED),
-                _ => {}
+            match fs::metadata(path).map(|metadata| Identity::of(&metadata)) {
+                Ok(found) if *identity.get_or_init(|| found) != found => return Some(LOG_REPLACED),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && identity.get().is_some() => {
+                    return Some(LOG_REPLACED);
+                }
+                Ok(_) | Err(_) => {}
             }
         }
-        let before = self.bytes.swap(metadata.len(), Ordering::Relaxed);
-        (metadata.len() < before && self.is_cut()).then_some(CUT)
+        if metadata.len() < self.bytes.load(Ordering::Relaxed) && self.is_cut() {
+            return Some(CUT);
+        }
+        self.bytes.store(metadata.len(), Ordering::Relaxed);
+        None
     }
 
     /// Returns true if the file stays smaller than its header says. `VACUUM` changes both. A checkpoint writes the
-    /// header before the pages at the end.
+    /// header before the pages at the end. The header of an encrypted file cannot be read, so that only an empty one
+    /// counts as cut.
     fn is_cut(&self) -> bool {
         for attempt in 0..MAX_LOOKS {
             if attempt > 0 {
@@ -137,11 +144,11 @@ impl FileWatch {
         true
     }
 
-    /// Returns the size of the database according to its header; 1 for a file that is too short for one.
+    /// Returns the size of the database according to its header; the size of the header if the file is shorter.
     fn bytes_of_header(&self) -> io::Result<u64> {
-        let mut header = [0; 32];
+        let mut header = [0; HEADER_BYTES];
         match open_for_ever(&self.path).and_then(|file| read_start(file, &mut header)) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(1),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(HEADER_BYTES as u64),
             read => read?,
         }
         let page_bytes = match u16::from_be_bytes([header[16], header[17]]) {

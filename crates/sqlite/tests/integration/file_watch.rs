@@ -28,7 +28,7 @@ type Hazard<'a> = (&'a str, &'a str, &'a dyn Fn(&Path));
 #[tokio::test]
 async fn no_write_into_a_lost_file_is_acknowledged() {
     let remove = |path: &Path| fs::remove_file(path).unwrap();
-    let hazards: [Hazard<'_>; 6] = [
+    let hazards: [Hazard<'_>; 7] = [
         ("deleted", "deleted or replaced", &remove),
         ("replaced by a copy", "deleted or replaced", &|path| {
             let copy = sibling(path, ".copy");
@@ -39,6 +39,9 @@ async fn no_write_into_a_lost_file_is_acknowledged() {
         ("without its index of the log", "-wal or -shm", &|path| remove(&sibling(path, "-shm"))),
         ("cut to nothing", "was cut", &|path| {
             fs::OpenOptions::new().write(true).open(path).unwrap().set_len(0).unwrap()
+        }),
+        ("cut to a few bytes", "was cut", &|path| {
+            fs::OpenOptions::new().write(true).open(path).unwrap().set_len(10).unwrap();
         }),
         ("cut to its half", "was cut", &|path| {
             let file = fs::OpenOptions::new().write(true).open(path).unwrap();
