@@ -17,7 +17,7 @@ const FORBIDDEN_TYPES: [&str; 24] = [
 ];
 /// Constants without a noun or a unit.
 const FORBIDDEN_CONSTANTS: [&str; 14] = [
-    "AT_ONCE", "AWAY", "DOUBT", "FRESH", "LEFT", "LONGEST", "MANY", "MOST", "MUCH", "MAX_WAIT", "SHORT", "SPARE",
+    "AT_ONCE", "AWAY", "DOUBT", "FRESH", "LEFT", "LONGEST", "MANY", "MOST", "MUCH", "PATIENCE", "SHORT", "SPARE",
     "TOLD", "WHOLE",
 ];
 /// Public type names of several library crates on purpose.
