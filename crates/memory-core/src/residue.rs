@@ -38,7 +38,7 @@ pub struct ResidueProbe {
     pub withdrawn: bool,
 }
 
-/// What a search for traces reads.
+/// The part of a store that a search for traces reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SearchExtent {
     /// The rows of the users whose records were deleted, so that nothing in the report depends on other users.
@@ -60,7 +60,7 @@ pub struct ResidueProbes {
     pub records: Vec<ResidueProbe>,
     /// The salt of the hashes.
     pub salt: Salt,
-    /// What is searched.
+    /// The part of the store to search.
     pub extent: SearchExtent,
     fragments: Vec<Box<[u8]>>,
     short_texts: u64,

@@ -15,10 +15,10 @@ use json_values::limit_json_values;
 use rate::RateLimit;
 use size::SizeLimit;
 
-/// What the bodies of a part's requests contain.
+/// The content of the requests of a part, which decides their maximum size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyKind {
-    /// Memories and questions: at most [`LimitsConfig::max_memory_body_bytes`].
+    /// Memories and queries: at most [`LimitsConfig::max_memory_body_bytes`].
     Memories,
     /// Chats with images, and certificates of many records: at most [`LimitsConfig::max_body_bytes`].
     Large,

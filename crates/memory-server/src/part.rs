@@ -22,6 +22,7 @@ pub(crate) struct ServerPart {
 const LARGE_BODY_PARTS: [&str; 2] = ["gateway", "deletions"];
 
 impl ServerPart {
+    /// Returns the content of its requests.
     pub(crate) fn bodies(&self) -> BodyKind {
         if LARGE_BODY_PARTS.contains(&self.name) { BodyKind::Large } else { BodyKind::Memories }
     }

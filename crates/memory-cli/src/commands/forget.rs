@@ -67,7 +67,7 @@ impl ForgetCommand {
             let report = report(&forgotten)?;
             return self.report.print_line(&report, || text(&forgotten));
         };
-        // Whoever runs the command can read the database.
+        // The command has the whole database open, so its caller may know what is in it.
         let extent = SearchExtent::Database;
         let deletion = engine.forget_with_certificate(&scope, target, &certificate.key, extent).await?;
         let summary = certificate.write(&deletion.certificate)?;

@@ -118,7 +118,7 @@ pub struct ResidueReport {
 }
 
 impl ResidueReport {
-    /// What a search of [`SearchExtent::Users`](super::SearchExtent::Users) does not cover.
+    /// The limit of every search with [`SearchExtent::Users`](super::SearchExtent::Users).
     pub const USERS_LIMIT: &'static str = "the rows of other users, rows without a user, the entries of indexes and \
          the bytes of files: the search was limited to the users whose records were deleted, and an administrator can \
          search the whole database";

@@ -42,7 +42,7 @@ impl CertificateVerification {
         self.checks.iter().all(|check| check.passed)
     }
 
-    /// Returns true if the known key has signed the certificate as it is.
+    /// Returns true if the signature fits the certificate, and no other key than the known one made it.
     fn is_authentic(&self) -> bool {
         self.checks.iter().all(|check| check.passed || ![SIGNATURE_CHECK, KEY_CHECK].contains(&check.name))
     }

@@ -175,7 +175,7 @@ fn open(
         Ok(connection)
     };
     try_open().map_err(|failure| {
-        // The header says more than SQLite does about a wrong or missing key. It is not read before: whoever closes a
+        // The header says more than SQLite does about a wrong or missing key. It is not read before opening: closing a
         // file releases the locks that other connections of the process have on it.
         if let Err(error) = encryption::check_file(path, key.as_ref()) {
             return error;
