@@ -38,15 +38,20 @@ impl PendingFile {
         };
         let prefix = format!(".{}.incomplete-", name.to_string_lossy());
         remove_abandoned(parent, &prefix);
-        let folder = parent.join(format!("{prefix}{}", RecordId::new()));
-        let failed = |error| io_error(operation, &folder, error);
-        create_private_folder(&folder).map_err(failed)?;
-        // From here on the folder is removed if this function fails.
-        let mut pending = Self { target, folder: folder.clone(), lock: None, operation };
-        let lock = File::create(folder.join("lock")).map_err(failed)?;
-        lock.lock().map_err(failed)?;
-        pending.lock = Some(lock);
-        Ok(pending)
+        loop {
+            let folder = parent.join(format!("{prefix}{}", RecordId::new()));
+            let failed = |error| io_error(operation, &folder, error);
+            create_private_folder(&folder).map_err(failed)?;
+            // Until the lock is held, another process takes the folder for abandoned and may remove it.
+            match lock_folder(&folder) {
+                Ok(Some(lock)) => return Ok(Self { target, folder, lock: Some(lock), operation }),
+                Ok(None) => {}
+                Err(error) => {
+                    let _ = fs::remove_dir_all(&folder);
+                    return Err(failed(error));
+                }
+            }
+        }
     }
 
     /// Returns the path of a file in the folder.
@@ -122,13 +127,74 @@ pub(crate) fn create_private_file(path: &Path) -> io::Result<()> {
     fs::OpenOptions::new().write(true).create_new(true).open(path).map(drop)
 }
 
+/// The file in the folder that the process which works in it has locked.
+const LOCK: &str = "lock";
+
+/// Locks a new folder. Returns nothing if another process removed it before it was locked.
+fn lock_folder(folder: &Path) -> io::Result<Option<File>> {
+    let path = folder.join(LOCK);
+    let lock = match File::create(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        lock => lock?,
+    };
+    lock.lock()?;
+    Ok(path.exists().then_some(lock))
+}
+
 /// Removes the folders of processes that have ended.
 fn remove_abandoned(parent: &Path, prefix: &str) {
-    let is_abandoned = |entry: &fs::DirEntry| {
-        entry.file_name().to_string_lossy().starts_with(prefix)
-            && File::open(entry.path().join("lock")).is_ok_and(|lock| lock.try_lock().is_ok())
-    };
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten().filter(is_abandoned) {
-        let _ = fs::remove_dir_all(entry.path());
+    let is_pending = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(prefix);
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten().filter(is_pending) {
+        // A process that was killed when it had only begun to create or to remove its folder left no lock. The lock is
+        // held until the folder is gone, so that its owner, if it just begins, does not work in it.
+        let Ok(lock) = File::create(entry.path().join(LOCK)) else { continue };
+        if lock.try_lock().is_ok() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_of_ended_processes_are_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let target = parent.path().join("monday.backup");
+        let running = PendingFile::create(&target, "backup").unwrap();
+        let abandoned = |name: &str, files: &[&str]| {
+            let folder = parent.path().join(format!(".monday.backup.incomplete-{name}"));
+            fs::create_dir(&folder).unwrap();
+            files.iter().for_each(|file| fs::write(folder.join(file), "private").unwrap());
+            folder
+        };
+        // Killed after it created the folder, while it wrote, and while it removed the folder.
+        let killed = [abandoned("a", &[]), abandoned("b", &["lock", "copy"]), abandoned("c", &["copy"])];
+        drop(PendingFile::create(&target, "backup").unwrap());
+        for folder in killed {
+            assert!(!folder.exists(), "{}", folder.display());
+        }
+        assert!(running.folder.exists());
+        drop(running);
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn processes_that_begin_at_once_do_not_remove_each_others_folders() {
+        let parent = tempfile::tempdir().unwrap();
+        let target = parent.path().join("monday.backup");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let pending = PendingFile::create(&target, "backup").unwrap();
+                        fs::write(pending.path("copy"), "private").unwrap();
+                        assert!(pending.path("copy").exists());
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 }
