@@ -53,6 +53,7 @@ struct EntriesQuery {
     /// The oldest entry first. Default: the newest first.
     oldest_first: bool,
     /// Maximum number of entries, at most 1000. Default: 100.
+    #[schemars(range(min = 1, max = MAX_ENTRIES))]
     limit: Option<usize>,
 }
 

@@ -45,13 +45,22 @@ impl Limits {
         }
     }
 
+    /// Returns the maximum size of a request, in bytes.
+    pub(crate) fn max_body_bytes(&self, bodies: BodyKind) -> usize {
+        self.size_of(bodies).max_bytes()
+    }
+
+    fn size_of(&self, bodies: BodyKind) -> SizeLimit {
+        match bodies {
+            BodyKind::Memories => self.memory_size,
+            BodyKind::Large => self.size,
+        }
+    }
+
     /// Applies the limits to all routes of a router. The guard must run before them: a request without a key must not
     /// use up the rate of any key.
     pub(crate) fn apply(&self, router: Router, errors: ErrorFormat, bodies: BodyKind) -> Router {
-        let size = match bodies {
-            BodyKind::Memories => self.memory_size,
-            BodyKind::Large => self.size,
-        };
+        let size = self.size_of(bodies);
         // A request passes the last layer first: size, rate, concurrency, time-out, number of values.
         let router = limit_json_values(size.limit_body(router), errors);
         let router = self.body_timeout.apply(router, errors);

@@ -73,6 +73,7 @@ impl Server {
         };
         let state = Arc::new(OAuthState::new(oauth.issuer, oauth.secret, ring, Arc::clone(self.engine().clock())));
         let (router, section) = api::routes().finish();
+        let section = section.with_max_body_bytes(MAX_BODY_BYTES);
         let limits = LimitsConfig {
             max_body_bytes: MAX_BODY_BYTES,
             max_concurrent: MAX_CONCURRENT_REQUESTS,

@@ -187,7 +187,8 @@ impl Server {
             let bodies = part.bodies();
             let limited = limits.apply(part.router, part.errors, bodies);
             router = router.merge(metrics::count_requests(guard.protect(limited, part.errors)));
-            sections.extend(part.sections);
+            let max_bytes = limits.max_body_bytes(bodies);
+            sections.extend(part.sections.into_iter().map(|section| section.with_max_body_bytes(max_bytes)));
         }
         for part in public_parts {
             router = router.merge(metrics::count_requests(part.router));

@@ -79,11 +79,26 @@ pub struct RecallQuery {
     pub(crate) has_context: bool,
 }
 
+/// Number of characters at the begin and at the end of a text that are searched for.
+const SEARCHED_CHARS: usize = 8_192;
+
+/// Returns the begin and the end of a long text.
+fn shortened(text: String) -> String {
+    // A byte is at most a character.
+    if text.len() <= 2 * SEARCHED_CHARS {
+        return text;
+    }
+    let mut chars = text.char_indices().map(|(place, _)| place);
+    let (Some(begin), Some(end)) = (chars.nth(SEARCHED_CHARS), chars.nth_back(SEARCHED_CHARS - 1)) else { return text };
+    format!("{}\n{}", &text[..begin], &text[end..])
+}
+
 impl RecallQuery {
-    /// Queries everything within the scope.
+    /// Queries everything within the scope. Of a text above 16,384 characters, such as a message with a pasted document,
+    /// the first and the last 8,192 are the query: a question stands before or after what it is about.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
-            text: text.into(),
+            text: shortened(text.into()),
             filter: None,
             limit: None,
             context: Vec::new(),
@@ -245,5 +260,22 @@ enum_names! {
         All => "all",
         KeywordOnly => "keyword_only",
         VectorOnly => "vector_only",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_searched_for_by_its_begin_and_end() {
+        for character in ["a", "茶"] {
+            let exact = character.repeat(2 * SEARCHED_CHARS);
+            assert_eq!(RecallQuery::new(exact.clone()).text, exact);
+            let long = format!("begin{}end", character.repeat(3 * SEARCHED_CHARS));
+            let text = RecallQuery::new(long).text;
+            assert_eq!(text.chars().count(), 2 * SEARCHED_CHARS + 1);
+            assert!(text.starts_with("begin") && text.ends_with("end"));
+        }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct SearchParams {
     query: String,
     /// Maximum number of hits, from 1 to 100, also called `top_k`. Default: 10.
     #[serde(default = "default_limit", alias = "top_k")]
-    #[schemars(range(min = 1, max = 100))]
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: usize,
     /// The scene of the query.
     #[serde(default)]

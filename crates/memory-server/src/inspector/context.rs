@@ -46,6 +46,7 @@ struct PreviewRequest {
     /// The conversation before the message, oldest first, at most 200 messages. Default: for `gateway` and `hook` the
     /// stored turns of the conversation, if the URL names one.
     #[serde(default)]
+    #[schemars(length(max = MAX_EARLIER))]
     earlier: Vec<EarlierMessage>,
     /// The limit of `library`, in tokens. Default: 1000.
     max_tokens: Option<usize>,

@@ -1,9 +1,6 @@
 //! The timeline of a user or of a conversation: turns in order of time, with the records derived from each.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::RangeInclusive,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::{Json, extract::State};
 use memory_engine::{
@@ -23,7 +20,7 @@ use crate::{
     openapi::{ApiOperation, Routes},
 };
 
-const LIMIT_RANGE: RangeInclusive<usize> = 1..=200;
+const MAX_LIMIT: usize = 200;
 const DEFAULT_LIMIT: usize = 50;
 /// The kinds of ledgers begin with `ledger/`: they are at least the first text and less than the second, because `0` is
 /// the character after `/`.
@@ -48,6 +45,7 @@ pub(super) struct TimelineParams {
     /// False to leave out retracted and superseded records. Default: true.
     inactive: Option<bool>,
     /// Maximum number of entries, from 1 to 200. Default: 50.
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<usize>,
 }
 
@@ -157,9 +155,8 @@ fn is_current(record: &Record) -> bool {
 impl TimelineParams {
     fn query(&self, engine: &MemoryEngine) -> Result<ScanQuery, Fault> {
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        if !LIMIT_RANGE.contains(&limit) {
-            let (min, max) = (LIMIT_RANGE.start(), LIMIT_RANGE.end());
-            return Err(Fault::bad_request(format!("limit is {limit}; it must be from {min} to {max}")));
+        if !(1..=MAX_LIMIT).contains(&limit) {
+            return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
         }
         let mut query = match self.order {
             TimelineOrder::Newest => ScanQuery::newest(limit),

@@ -1,6 +1,6 @@
 //! The data of the view "Undo": the records of retractions, and the branches of conversations.
 
-use std::{collections::BTreeMap, ops::RangeInclusive};
+use std::collections::BTreeMap;
 
 use axum::{Json, extract::State};
 use memory_engine::{
@@ -22,7 +22,7 @@ use crate::{
 
 /// Maximum number of ids of a request.
 const MAX_IDS: usize = 100;
-const LIMIT_RANGE: RangeInclusive<usize> = 1..=100;
+const MAX_LIMIT: usize = 100;
 const DEFAULT_LIMIT: usize = 20;
 
 /// The ids of records.
@@ -49,6 +49,7 @@ struct BranchesParams {
     /// The `next_cursor` of a page.
     cursor: String,
     /// Maximum number of branches, from 1 to 100. Default: 20.
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<usize>,
 }
 
@@ -123,9 +124,8 @@ async fn list_branches(
     Scoped { scope, params, .. }: Scoped<BranchesParams>,
 ) -> Result<Json<BranchesPage>, Fault> {
     let limit = params.limit.unwrap_or(DEFAULT_LIMIT);
-    if !LIMIT_RANGE.contains(&limit) {
-        let (min, max) = (LIMIT_RANGE.start(), LIMIT_RANGE.end());
-        return Err(Fault::bad_request(format!("limit is {limit}; it must be from {min} to {max}")));
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
     }
     let after = Some(params.cursor.trim()).filter(|cursor| !cursor.is_empty());
     let after = after.map(str::parse::<Cursor>).transpose()?;

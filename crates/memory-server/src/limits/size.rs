@@ -22,6 +22,10 @@ impl SizeLimit {
         Self { max_bytes }
     }
 
+    pub(super) fn max_bytes(self) -> usize {
+        self.max_bytes
+    }
+
     /// Stops reading a body at the limit, even if the request announced a smaller length.
     pub(super) fn limit_body(self, router: Router) -> Router {
         // Disables the separate limit of axum's extractors, which could be smaller.

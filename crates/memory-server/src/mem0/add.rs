@@ -25,9 +25,6 @@ use super::{
 };
 use crate::access::Access;
 
-/// Maximum number of messages in one request, so that the writes of other callers do not wait for long.
-const MAX_MESSAGES: usize = 1000;
-
 request! {
     /// A request to add memories.
     AddRequest { owner: OwnerParams, messages: Messages, options: AddParams, pub(super) format: FormatParam }
@@ -105,15 +102,9 @@ impl AddRequest {
     /// Checks a request, and converts it to the input to store.
     ///
     /// # Errors
-    /// 400 for an invalid owner, type, day or time, without an owner, and for more than 1000 messages.
+    /// 400 for an invalid owner, type, day or time, and without an owner.
     pub(super) fn into_input(self, api: Mem0Api, access: &Access) -> Result<AddInput, Mem0Error> {
         let Self { owner, messages: Messages(messages), options, .. } = self;
-        if messages.len() > MAX_MESSAGES {
-            return Err(Mem0Error::bad_request(format!(
-                "the request has {} messages; send at most {MAX_MESSAGES} in one request",
-                messages.len()
-            )));
-        }
         let mut owner = owner.owner()?;
         let mut at = None;
         if api == Mem0Api::Platform {

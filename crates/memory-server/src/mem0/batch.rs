@@ -20,7 +20,7 @@ const MAX_MEMORIES: usize = 1000;
 #[schemars(extend("required" = ["memories"]))]
 pub(super) struct BatchRequest {
     /// At most 1000 memories, each with its id, and for an update with its changes.
-    #[schemars(required, with = "Vec<BatchEntry>")]
+    #[schemars(required, with = "Vec<BatchEntry>", length(max = MAX_MEMORIES))]
     memories: Option<Value>,
 }
 

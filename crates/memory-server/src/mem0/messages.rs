@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use super::params::{FromParams, Mem0Api, ParamGroup, Params};
 
+/// Maximum number of messages in one request, so that the work of other callers does not wait for long.
+const MAX_MESSAGES: usize = 1000;
+
 const INVALID_MESSAGE: &str = "a message must have a role, and a content that is a text or a list of parts";
 
 /// The messages of a request, without those that have no text.
@@ -27,7 +30,7 @@ pub(super) struct Mem0Message {
 struct MessagesParam {
     /// A list of objects with `role`, `content` and optionally `name`. On the platform's routes, a string is a message
     /// of the user.
-    #[schemars(required)]
+    #[schemars(required, extend("maxItems" = MAX_MESSAGES))]
     messages: Option<Value>,
 }
 
@@ -61,6 +64,7 @@ pub(super) struct Dialogue(pub(super) Vec<Mem0Message>);
 struct DialogueParam {
     /// The messages of the conversation before the query, oldest first, each with `role` and `content`. If the query
     /// names no topic or finds nothing, it is searched for together with the last messages. Default: none.
+    #[schemars(extend("maxItems" = MAX_MESSAGES))]
     messages: Option<Value>,
 }
 
@@ -98,6 +102,14 @@ fn read_messages(params: &mut Params, messages: Option<Value>) -> Vec<Mem0Messag
             Vec::new()
         }
     };
+    if list.len() > MAX_MESSAGES {
+        let message = format!(
+            "List should have at most {MAX_MESSAGES} items, not {}; send the messages in several requests",
+            list.len()
+        );
+        params.add_fault("messages", "too_long", &message);
+        return Vec::new();
+    }
     let mut valid = Vec::new();
     for (index, message) in list.iter().enumerate() {
         match Mem0Message::read(message) {

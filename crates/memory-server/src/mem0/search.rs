@@ -72,10 +72,13 @@ pub(super) struct SearchParams {
     #[schemars(required)]
     query: Option<String>,
     /// Maximum number of memories, from 1 to 1000. Default: 20, on the platform 10.
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     top_k: Option<i64>,
     /// Old name of `top_k`.
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<i64>,
     /// Minimum score, from 0 to 1. Default: 0.1.
+    #[schemars(range(min = 0, max = 1))]
     threshold: Option<f64>,
     /// Adds the parts of each score. Default: false.
     explain: Option<bool>,

@@ -24,6 +24,10 @@ pub(super) fn build(sections: &[Section]) -> Value {
         for (method, path, operation) in &section.operations {
             let item = paths.entry(path.as_str()).or_insert_with(|| path_item(path));
             item[*method] = operation.to_json(section.tag, &mut schemas);
+            // The 4 MiB of a body is no property of its schema, and OpenAPI has no word for it.
+            if let Some(body) = item[*method].get_mut("requestBody") {
+                body["x-max-bytes"] = section.max_body_bytes.into();
+            }
         }
     }
     json!({

@@ -13,6 +13,8 @@ use super::operation::ApiOperation;
 pub(crate) struct Section {
     pub(super) tag: &'static str,
     pub(super) description: &'static str,
+    /// Maximum size of the body of a request, in bytes.
+    pub(super) max_body_bytes: usize,
     /// Method, path and description.
     pub(super) operations: Vec<(&'static str, String, ApiOperation)>,
 }
@@ -44,7 +46,13 @@ pub(crate) use table;
 
 impl Section {
     pub(crate) fn new(tag: &'static str, description: &'static str) -> Self {
-        Self { tag, description, operations: Vec::new() }
+        Self { tag, description, max_body_bytes: 0, operations: Vec::new() }
+    }
+
+    /// Sets the maximum size of the body of a request, in bytes.
+    pub(crate) fn with_max_body_bytes(mut self, bytes: usize) -> Self {
+        self.max_body_bytes = bytes;
+        self
     }
 
     /// Describes an operation. axum's `{*name}` is written `{name}` in the document.

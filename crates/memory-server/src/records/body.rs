@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Maximum number of ids of a request.
-const MAX_IDS: usize = 500;
+pub(super) const MAX_IDS: usize = 500;
 
 /// Reads a JSON body. The error of an invalid one says what to send.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8], expected: &str) -> Result<T, Fault> {

@@ -25,7 +25,7 @@ pub(super) struct PatchRequest {
     #[serde(default)]
     branch: Option<String>,
     /// The ids, at most 500.
-    #[schemars(with = "Vec<String>")]
+    #[schemars(with = "Vec<String>", length(min = 1, max = body::MAX_IDS))]
     ids: Vec<RecordId>,
     /// True to pin the records, false to unpin them.
     #[serde(default)]

@@ -25,7 +25,7 @@ pub(super) struct RetractRequest {
     #[serde(default)]
     branch: Option<String>,
     /// The ids, at most 500. Records that are retracted already are skipped.
-    #[schemars(with = "Vec<String>")]
+    #[schemars(with = "Vec<String>", length(min = 1, max = body::MAX_IDS))]
     ids: Vec<RecordId>,
     /// The reason. It is stored until one of the records is changed or deleted.
     #[serde(default)]

@@ -27,6 +27,7 @@ pub(super) struct RetractionsQuery {
     /// The branch of the conversation.
     branch: Option<String>,
     /// Maximum number of retractions, from 1 to 500. Default: 100.
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<usize>,
 }
 

@@ -1,7 +1,5 @@
 //! The routes, their parameters and answers.
 
-use std::ops::RangeInclusive;
-
 use axum::{
     Json,
     body::Bytes,
@@ -21,7 +19,7 @@ use crate::{
     openapi::{ApiOperation, Routes},
 };
 
-const LIMIT_RANGE: RangeInclusive<usize> = 1..=500;
+const MAX_LIMIT: usize = 500;
 /// Maximum number of ids of a request.
 const MAX_IDS: usize = 500;
 
@@ -76,6 +74,7 @@ struct ListParams {
     /// Only memories before this time (RFC 3339).
     until: String,
     /// Maximum number of memories, from 1 to 500. Default: 100.
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<usize>,
     /// The `next` of the previous page.
     after: String,
@@ -86,7 +85,7 @@ struct ListParams {
 #[serde(deny_unknown_fields)]
 struct Ids {
     /// The ids, at most 500.
-    #[schemars(with = "Vec<String>")]
+    #[schemars(with = "Vec<String>", length(min = 1, max = MAX_IDS))]
     ids: Vec<RecordId>,
 }
 
@@ -94,7 +93,7 @@ struct Ids {
 #[serde(deny_unknown_fields)]
 struct Rejection {
     /// The ids, at most 500.
-    #[schemars(with = "Vec<String>")]
+    #[schemars(with = "Vec<String>", length(min = 1, max = MAX_IDS))]
     ids: Vec<RecordId>,
     /// The reason, stored with the rejection.
     #[serde(default)]
@@ -200,9 +199,8 @@ impl FromRequestParts<MemoryEngine> for ListRequest {
         let access = <Access as FromRequestParts<MemoryEngine>>::from_request_parts(parts, engine).await?;
         let params: ListParams = query(parts)?;
         let limit = params.limit.unwrap_or(100);
-        if !LIMIT_RANGE.contains(&limit) {
-            let (min, max) = (LIMIT_RANGE.start(), LIMIT_RANGE.end());
-            return Err(Fault::bad_request(format!("limit is {limit}; it must be from {min} to {max}")));
+        if !(1..=MAX_LIMIT).contains(&limit) {
+            return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
         }
         let mut query = ReviewQuery::default().with_limit(limit);
         query.source = non_empty(params.source).map(|name| name.parse::<ReviewSource>()).transpose()?;

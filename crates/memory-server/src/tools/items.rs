@@ -90,6 +90,7 @@ struct Search {
     prefix: Option<Vec<String>>,
     suffix: Option<Vec<String>>,
     max_depth: Option<usize>,
+    #[schemars(range(max = ItemQuery::MAX_LIMIT))]
     limit: Option<usize>,
     offset: Option<usize>,
 }

@@ -50,6 +50,7 @@ struct Search {
     query: Texts,
     /// Maximum number of results, 1 to 50. Default: 10.
     #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_RESULTS))]
     max_num_results: Option<usize>,
     /// A comparison (`type` `eq`, `ne`, `in` or `nin`, `key`, `value`) or several (`type` `and` or `or`, `filters`).
     /// The keys are `kind`, `session_id`, `agent_id`, `scene` and `role`.

@@ -11,6 +11,8 @@ mod gateway;
 mod hooks;
 mod inspector_figures;
 mod inspector_previews;
+mod isolation;
+mod limits;
 mod mcp;
 mod mem0;
 mod oauth;

@@ -24,6 +24,10 @@ const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 static METRICS: OnceLock<Metrics> = OnceLock::new();
 
 fn full_router(engine: &MemoryEngine) -> Router {
+    full_server(engine).router()
+}
+
+pub(crate) fn full_server(engine: &MemoryEngine) -> Server {
     let metrics = METRICS.get_or_init(|| Metrics::install().unwrap()).clone();
     let guard = Guard::open(Access::tenant("everybody", "default").unwrap());
     let upstream = Upstream::new("near", Endpoint::new("http://127.0.0.1:9/v1").unwrap());
@@ -38,22 +42,21 @@ fn full_router(engine: &MemoryEngine) -> Router {
         .auditing(Auditing::new(engine.clone()))
         .records(Records::new(engine.clone()))
         .reviews(Reviews::new(engine.clone()))
-        .router()
 }
 
 /// A server with OAuth, which needs keys.
-fn oauth_router(engine: &MemoryEngine) -> Router {
+pub(crate) fn oauth_router(engine: &MemoryEngine) -> Router {
     let access = Access::tenant("one", "acme").unwrap();
     let guard = Guard::keys(KeyRing::default().with_key(&ApiKey::generate(), access));
     let oauth = OAuth::new("https://memory.example", &"s".repeat(32)).unwrap();
     Server::new(engine.clone(), guard).mcp(Mcp::new(engine.clone())).oauth(oauth).unwrap().router()
 }
 
-async fn engine() -> MemoryEngine {
+pub(crate) async fn engine() -> MemoryEngine {
     MemoryEngine::builder().in_memory().build().await.unwrap()
 }
 
-async fn document(router: &Router) -> Value {
+pub(crate) async fn document(router: &Router) -> Value {
     let response = router.clone().oneshot(Request::get("/openapi.json").body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!(response.headers()["content-type"], "application/json");
     serde_json::from_slice(&to_bytes(response.into_body(), usize::MAX).await.unwrap()).unwrap()

@@ -12,12 +12,17 @@ pub struct ItemQuery {
     /// Conditions on fields of the value: a value that the field equals, or an object with `$eq`, `$ne`, `$gt`, `$gte`,
     /// `$lt` or `$lte`. Default: none.
     pub filter: Option<Map<String, Value>>,
-    /// Maximum number of items. Default: 10.
+    /// Maximum number of items, at most [`MAX_LIMIT`](Self::MAX_LIMIT). Default: 10.
     pub limit: usize,
     /// Number of items to skip. Default: 0.
     pub offset: usize,
     /// A question or a few words. The best items come first; without it, those that were written last.
     pub query: Option<String>,
+}
+
+impl ItemQuery {
+    /// The greatest limit of a search, and of a list of namespaces.
+    pub const MAX_LIMIT: usize = 1000;
 }
 
 impl Default for ItemQuery {
@@ -36,7 +41,7 @@ pub struct NamespaceQuery {
     pub suffix: Option<Vec<String>>,
     /// Maximum number of labels; longer namespaces are cut. Default: no limit.
     pub max_depth: Option<usize>,
-    /// Maximum number of namespaces. Default: 100.
+    /// Maximum number of namespaces, at most [`ItemQuery::MAX_LIMIT`]. Default: 100.
     pub limit: usize,
     /// Number of namespaces to skip. Default: 0.
     pub offset: usize,

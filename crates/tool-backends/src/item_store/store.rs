@@ -19,8 +19,6 @@ const MAX_VALUE_BYTES: usize = 200_000;
 const MAX_LABELS: usize = 16;
 /// Maximum length of a label or a key, in bytes.
 const MAX_NAME_BYTES: usize = 512;
-/// Maximum number of items of a search.
-const MAX_LIMIT: usize = 1000;
 /// Maximum number of items that a search with a query and a filter compares.
 const MAX_CANDIDATES: usize = 1000;
 /// Maximum number of retries after another writer changed the same item.
@@ -102,9 +100,7 @@ impl ItemStore {
     /// # Errors
     /// `InvalidInput` for a limit above 1000 or an unknown operator; the errors of the store.
     pub async fn search(&self, query: &ItemQuery) -> Result<Vec<StoreItem>> {
-        if query.limit > MAX_LIMIT {
-            return Err(Error::invalid(OPERATION, format!("limit is {}; at most {MAX_LIMIT} is allowed", query.limit)));
-        }
+        check_limit(query.limit)?;
         let conditions = query.filter.clone().unwrap_or_default();
         filter::check(&conditions)?;
         let labels = query.namespace_prefix.iter().enumerate();
@@ -137,6 +133,7 @@ impl ItemStore {
     /// # Errors
     /// The errors of the store.
     pub async fn namespaces(&self, query: &NamespaceQuery) -> Result<Vec<Vec<String>>> {
+        check_limit(query.limit)?;
         let records = self.0.all().await?;
         let namespaces = records.iter().filter_map(StoreItem::of).map(|item| item.namespace);
         let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
@@ -146,6 +143,14 @@ impl ItemStore {
         }
         Ok(found.into_iter().skip(query.offset).take(query.limit).collect())
     }
+}
+
+fn check_limit(limit: usize) -> Result<()> {
+    let max = ItemQuery::MAX_LIMIT;
+    if limit > max {
+        return Err(Error::invalid(OPERATION, format!("limit is {limit}; at most {max} is allowed")));
+    }
+    Ok(())
 }
 
 fn check_names(namespace: &[String], key: &str) -> Result<()> {

@@ -1,6 +1,6 @@
 //! The list of facts.
 
-use std::{cmp::Ordering, ops::RangeInclusive};
+use std::cmp::Ordering;
 
 use axum::{Json, extract::State};
 use memory_engine::{
@@ -16,7 +16,7 @@ use crate::{
     inspector::{query::Scoped, state::InspectorState},
 };
 
-const LIMIT_RANGE: RangeInclusive<usize> = 1..=500;
+const MAX_LIMIT: usize = 500;
 const DEFAULT_LIMIT: usize = 100;
 /// Maximum number of facts that are read for a list.
 const MAX_FACTS: usize = 20_000;
@@ -42,6 +42,7 @@ pub(super) struct ListParams {
     /// Only facts that another current or pending fact contradicts. Default: false.
     contradicting: bool,
     /// Maximum number of facts, from 1 to 500. Default: 100.
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<usize>,
     /// The `next_cursor` of the previous page.
     cursor: String,
@@ -118,9 +119,8 @@ impl Selection {
     fn new(params: ListParams) -> Result<Self, Fault> {
         let ListParams { text, subject, attribute, kind, state, contradicting, limit, cursor } = params;
         let limit = limit.unwrap_or(DEFAULT_LIMIT);
-        if !LIMIT_RANGE.contains(&limit) {
-            let (min, max) = (LIMIT_RANGE.start(), LIMIT_RANGE.end());
-            return Err(Fault::bad_request(format!("limit is {limit}; it must be from {min} to {max}")));
+        if !(1..=MAX_LIMIT).contains(&limit) {
+            return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
         }
         let cursor = non_empty(&cursor).map(|cursor| {
             let invalid = |_| Fault::bad_request("cursor is not valid; pass the next_cursor of the previous page");

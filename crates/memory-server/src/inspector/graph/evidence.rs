@@ -1,6 +1,6 @@
 //! The records that mention an entity or state the relations between two.
 
-use std::{collections::BTreeSet, ops::RangeInclusive};
+use std::collections::BTreeSet;
 
 use axum::{Json, extract::State};
 use memory_engine::{
@@ -16,7 +16,7 @@ use crate::{
     inspector::{evidence::EvidenceRecord, query::Scoped, state::InspectorState},
 };
 
-const LIMIT_RANGE: RangeInclusive<usize> = 1..=GraphQuery::MAX_EVIDENCE;
+const MAX_LIMIT: usize = GraphQuery::MAX_EVIDENCE;
 const DEFAULT_LIMIT: usize = 20;
 /// Maximum number of neighbours of an entity.
 const MAX_NEIGHBOURS: usize = 200;
@@ -34,6 +34,7 @@ pub(super) struct EvidenceParams {
     /// The id of the other entity.
     target: String,
     /// Maximum number of records, from 1 to 100. Default: 20.
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<usize>,
 }
 
@@ -92,9 +93,8 @@ pub(super) async fn show_evidence(
     Scoped { scope, params, .. }: Scoped<EvidenceParams>,
 ) -> Result<Json<GraphEvidence>, Fault> {
     let limit = params.limit.unwrap_or(DEFAULT_LIMIT);
-    if !LIMIT_RANGE.contains(&limit) {
-        let (min, max) = (LIMIT_RANGE.start(), LIMIT_RANGE.end());
-        return Err(Fault::bad_request(format!("limit is {limit}; it must be from {min} to {max}")));
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
     }
     let subject = Subject::new(&params)?;
     let now = state.engine.clock().now();

@@ -3,7 +3,6 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
-    ops::RangeInclusive,
 };
 
 use axum::{Json, extract::State};
@@ -20,7 +19,7 @@ use crate::{
     inspector::{query::Scoped, state::InspectorState},
 };
 
-const LIMIT_RANGE: RangeInclusive<usize> = 1..=500;
+const MAX_LIMIT: usize = 500;
 const DEFAULT_LIMIT: usize = 500;
 const DEFAULT_HOPS: u32 = 1;
 /// Maximum number of the most mentioned entities that are ranked by their connections.
@@ -41,6 +40,7 @@ pub(super) struct GraphParams {
     /// Maximum number of relations between a named entity and a shown one, from 0 to 3. Default: 1.
     hops: Option<u32>,
     /// Maximum number of entities, from 1 to 500. Default: 500.
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<usize>,
 }
 
@@ -102,9 +102,8 @@ pub(super) async fn show_graph(
     Scoped { scope, params, .. }: Scoped<GraphParams>,
 ) -> Result<Json<GraphPicture>, Fault> {
     let limit = params.limit.unwrap_or(DEFAULT_LIMIT);
-    if !LIMIT_RANGE.contains(&limit) {
-        let (min, max) = (LIMIT_RANGE.start(), LIMIT_RANGE.end());
-        return Err(Fault::bad_request(format!("limit is {limit}; it must be from {min} to {max}")));
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
     }
     let reader = GraphReader { engine: &state.engine, scope: &scope, now: state.engine.clock().now() };
     let stats = state.engine.graph().store().stats(&scope).await?;
