@@ -30,7 +30,7 @@ def run(command, **options):
     options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "check": False} | options
     result = subprocess.run([str(part) for part in command], **options)
     if result.returncode != 0:
-        raise Failure(f"{' '.join(map(str, command))}: {result.stdout}{result.stderr}")
+        raise Failure(f"{' '.join(map(str, command))}: {result.stdout}{result.stderr or ''}")
     return result.stdout
 
 
@@ -91,8 +91,12 @@ def deb(packages, place):
     # The root has no libc6: that the dependency is right is compared with this machine.
     units.check_dependencies(package)
     environment = {"PATH": SYSTEM_PATH, "HOME": str(place), "LC_ALL": "C"}
-    run([*dpkg, "--force-depends", "--install", package], env=environment, cwd=place)
+    merged = {"env": environment, "cwd": place, "capture_output": False, "stdout": subprocess.PIPE,
+              "stderr": subprocess.STDOUT}
+    install = lambda: run([*dpkg, "--force-depends", "--install", package], **merged)
+    printed = install()
     units.check_installation(root)
+    units.check_key(root, printed, install)
     memory = Installed([root / "usr/bin/memory"], place / "work", SYSTEM_PATH)
     units.check_service(root, memory)
     units.check_backup(root, memory)
@@ -102,7 +106,7 @@ def deb(packages, place):
     run([*dpkg, "--remove", "memory-engine"], env=environment, cwd=place)
     expect(not (root / "usr/bin/memory").exists() and configuration.exists(), "removal is incomplete, or purges")
     run([*dpkg, "--purge", "memory-engine"], env=environment, cwd=place)
-    expect(not configuration.exists(), "purging keeps the configuration")
+    expect(not configuration.parent.exists(), "purging keeps the configuration, or the key")
 
 
 def npm(packages, place):

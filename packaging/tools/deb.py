@@ -12,6 +12,7 @@ FILES = {
     "memory-engine-backup.service": ("usr/lib/systemd/system/memory-engine-backup.service", 0o644),
     "memory-engine-backup.timer": ("usr/lib/systemd/system/memory-engine-backup.timer", 0o644),
     "sysusers.conf": ("usr/lib/sysusers.d/memory-engine.conf", 0o644),
+    "make-key": ("usr/lib/memory-engine/make-key", 0o755),
     "backup": ("usr/lib/memory-engine/backup", 0o755),
     "memory.toml": ("etc/memory-engine/memory.toml", 0o644),
     "environment": ("etc/default/memory-engine", 0o600),

@@ -13,6 +13,8 @@ from deb import CONFIGURATION_FILES
 from exercise import expect, request
 from project import PACKAGING, version
 
+# The file with the key of the server: variables that systemd reads as root.
+KEY_FILE = "etc/memory-engine/key"
 HARDENING = {
     "NoNewPrivileges": "yes", "ProtectSystem": "strict", "ProtectHome": "yes", "PrivateTmp": "yes",
     "PrivateDevices": "yes", "MemoryDenyWriteExecute": "yes", "CapabilityBoundingSet": "", "UMask": "0077",
@@ -31,7 +33,7 @@ def check_dependencies(package):
 
 def check_installation(root):
     for path, mode in {
-        "usr/bin/memory": 0o755, "usr/lib/memory-engine/backup": 0o755, "etc/default/memory-engine": 0o600,
+        "usr/bin/memory": 0o755, "usr/lib/memory-engine/backup": 0o755, KEY_FILE: 0o600, "etc/default/memory-engine": 0o600,
         "usr/lib/systemd/system/memory-engine.service": 0o644, "usr/share/man/man1/memory-serve.1.gz": 0o644,
         "usr/share/bash-completion/completions/memory": 0o644, "usr/share/zsh/vendor-completions/_memory": 0o644,
         "usr/share/fish/vendor_completions.d/memory.fish": 0o644, "usr/lib/systemd/system": 0o755,
@@ -64,6 +66,16 @@ def environment_file(path):
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
 
+def service_variables(root, name):
+    """Returns the variables that systemd gives to a service. A missing file is a Failure, as for systemd."""
+    variables = {}
+    text = (root / "usr/lib/systemd/system" / name).read_text()
+    for path in re.findall(r"^EnvironmentFile=(.*)$", text, re.MULTILINE):
+        expect((root / path.lstrip("/")).is_file(), f"{name}: no {path}")
+        variables |= environment_file(root / path.lstrip("/"))
+    return variables
+
+
 def check_service(root, memory):
     """Runs the command of the unit with its configuration and its variables. The paths are those in the root."""
     units = root / "usr/lib/systemd/system"
@@ -73,13 +85,12 @@ def check_service(root, memory):
             expect(service.get(key) == value, f"{name}: {key} is {service.get(key)} instead of {value}")
         program = shlex.split(service["ExecStart"])[0]
         expect(os.access(f"{root}{program}", os.X_OK), f"{name}: {program} is not in the package")
-        expect((root / service["EnvironmentFile"].lstrip("/")).is_file(), f"{name}: no {service['EnvironmentFile']}")
     verify_with_systemd(units)
     service = read_unit(units / "memory-engine.service")["Service"]
     expect(shlex.split(service["ExecStart"])[1:] == ["serve"], "the service does not run memory serve")
     name, configuration = service["Environment"].split("=", 1)
     expect(name == "MEMORY_CONFIG", f"the service sets {name}")
-    variables = environment_file(root / "etc/default/memory-engine")
+    variables = service_variables(root, "memory-engine.service")
     state = root / "var/lib" / service["StateDirectory"]
     state.mkdir(parents=True)
     expect(variables["MEMORY_DB"] == f"/var/lib/{service['StateDirectory']}/memory.db", "the database is elsewhere")
@@ -89,7 +100,44 @@ def check_service(root, memory):
     with memory.server(**variables) as (address, _):
         status, text = request(f"{address}/ready")
         expect(status == 200, f"GET /ready: {status} {text}")
+        # Other accounts of the machine can reach the port.
+        for path in ("memories?user_id=lin", "metrics", "api/audit"):
+            expect(request(f"{address}/{path}")[0] == 401, f"GET /{path} needs no key")
+        status, text = request(f"{address}/memories?user_id=lin", key=variables["MEMORY_TOKEN"])
+        expect(status == 200, f"GET /memories with the key of the installation: {status} {text}")
     expect((state / "memory.db").is_file(), "the service made no database in its state directory")
+
+
+def check_key(root, printed, install):
+    """Checks the key of the first installation, and installations over versions without a key."""
+    file = root / KEY_FILE
+    key = environment_file(file)["MEMORY_TOKEN"]
+    expect(re.fullmatch(r"mk-[0-9a-f]{64}", key), f"the installation made the key {key}")
+    expect("/etc/memory-engine/key" in printed and key not in printed, f"the installation prints: {printed}")
+    expect("WARNING" not in install() and environment_file(file)["MEMORY_TOKEN"] == key, "an upgrade changed the key")
+    refused = make_key(root)
+    expect(refused.returncode == 1 and "already" in refused.stderr, f"make-key with a key: {refused}")
+    for path, setting in (("etc/memory-engine/memory.toml", "[[keys]]"), ("etc/default/memory-engine", "MEMORY_TOKEN=x"),
+                          (None, "")):
+        file.unlink()
+        text = (root / path).read_text() if path else ""
+        if path:
+            (root / path).write_text(f"{text}{setting}\n")
+        warned = "WARNING: the server has no key" in install()
+        if path:
+            (root / path).write_text(text)
+        expect(warned == (path is None), f"an upgrade with '{setting}' in {path}: warned is {warned}")
+        expect("MEMORY_TOKEN" not in environment_file(file), "an upgrade refuses the clients of a server without a key")
+        expect(file.stat().st_mode & 0o777 == 0o600, f"{KEY_FILE} has the mode {file.stat().st_mode & 0o777:o}")
+    expect(make_key(root).returncode == 0, "make-key does not write a key after an upgrade")
+    expect(environment_file(file)["MEMORY_TOKEN"] not in (key, ""), "make-key writes no new key")
+    expect(file.stat().st_mode & 0o777 == 0o600, f"{KEY_FILE} has the mode {file.stat().st_mode & 0o777:o}")
+
+
+def make_key(root):
+    environment = {"PATH": os.environ["PATH"], "DPKG_ROOT": str(root)}
+    return subprocess.run([root / "usr/lib/memory-engine/make-key"], env=environment, cwd=root, capture_output=True,
+                          text=True, check=False)
 
 
 def verify_with_systemd(units):
