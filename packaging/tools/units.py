@@ -33,7 +33,8 @@ def check_dependencies(package):
 
 def check_installation(root):
     for path, mode in {
-        "usr/bin/memory": 0o755, "usr/lib/memory-engine/backup": 0o755, KEY_FILE: 0o600, "etc/default/memory-engine": 0o600,
+        KEY_FILE: 0o600, "usr/lib/memory-engine/make-key": 0o755,
+        "usr/bin/memory": 0o755, "usr/lib/memory-engine/backup": 0o755, "etc/default/memory-engine": 0o600,
         "usr/lib/systemd/system/memory-engine.service": 0o644, "usr/share/man/man1/memory-serve.1.gz": 0o644,
         "usr/share/bash-completion/completions/memory": 0o644, "usr/share/zsh/vendor-completions/_memory": 0o644,
         "usr/share/fish/vendor_completions.d/memory.fish": 0o644, "usr/lib/systemd/system": 0o755,
@@ -117,8 +118,8 @@ def check_key(root, printed, install):
     expect("WARNING" not in install() and environment_file(file)["MEMORY_TOKEN"] == key, "an upgrade changed the key")
     refused = make_key(root)
     expect(refused.returncode == 1 and "already" in refused.stderr, f"make-key with a key: {refused}")
-    for path, setting in (("etc/memory-engine/memory.toml", "[[keys]]"), ("etc/default/memory-engine", "MEMORY_TOKEN=x"),
-                          (None, "")):
+    for path, setting in (("etc/memory-engine/memory.toml", "[[keys]]"),
+                          ("etc/default/memory-engine", "MEMORY_TOKEN=x"), (None, "")):
         file.unlink()
         text = (root / path).read_text() if path else ""
         if path:
@@ -154,35 +155,54 @@ def verify_with_systemd(units):
 
 
 def check_backup(root, memory):
-    """Runs the backup of the package, and restores its file."""
+    """Runs the backup of the package twice, and restores its file."""
     variables = environment_file(root / "etc/default/memory-engine")
     folder = pathlib.Path(f"{root}{variables['BACKUP_DIR']}")
-    variables |= {"MEMORY_DB": f"{root}{variables['MEMORY_DB']}", "BACKUP_DIR": str(folder), "BACKUP_KEEP": "2",
+    variables |= {"MEMORY_DB": f"{root}{variables['MEMORY_DB']}", "BACKUP_DIR": str(folder), "BACKUP_KEEP": "3",
                   "BACKUP_COMMAND": memory.command[0]}
+    memory.run("audit", "start", **variables)
     memory.run("add", "The blue kettle leaks", "--user", "lin", **variables)
+    memory.run("add", "钥匙在鞋柜里", "--user", "mei", "--tenant", "acme", **variables)
+    memory.run("synonyms", "add", "kettle", "boiler", **variables)
     folder.mkdir()
-    for name in ("default-20200101T000000Z.jsonl.gz", "default-20200102T000000Z.jsonl.gz", "default-keep.txt",
-                 "default-b-20200101T000000Z.jsonl.gz"):
+    # An old backup, exports by earlier versions of the script, and files that are not of the script.
+    old = ["memory-20200103T000000Z.backup", "default-20200101T000000Z.jsonl.gz", "default-20200102T000000Z.jsonl.gz"]
+    others = {"memory-keep.txt", "default-b-20200101T000000Z.jsonl.gz", "notes-20200101T000000Z.backup"}
+    for name in [*old, *others]:
         (folder / name).touch()
+    # What a killed backup leaves.
+    (folder / ".new.backup").write_text("half")
     script = root / "usr/lib/memory-engine/backup"
-    subprocess.run(["sh", script], env=memory.environment | variables, check=True, capture_output=True)
-    names = sorted(path.name for path in folder.iterdir())
-    new = [name for name in names if re.fullmatch(r"default-\d{8}T\d{6}Z\.jsonl\.gz", name)]
-    expect(len(new) == 2 and new[0] == "default-20200102T000000Z.jsonl.gz", f"the backup kept {names}")
-    others = {"default-keep.txt", "default-b-20200101T000000Z.jsonl.gz"}
-    expect(others < set(names), f"the backup removed other files: {names}")
-    expect(len(names) == 4, f"the backup left other files: {names}")
-    backup = folder / new[1]
-    expect(backup.stat().st_mode & 0o077 == 0, "others can read the backup")
-    lines = gzip.decompress(backup.read_bytes())
-    restored = subprocess.run([*memory.command, "import", "-", "--db", "restored.db"], cwd=memory.folder, input=lines,
-                              env=memory.environment, capture_output=True, check=False)
-    expect(restored.returncode == 0, f"the backup cannot be imported: {restored}")
-    found = memory.run("search", "blue kettle", "--user", "lin", "--db", "restored.db")
-    expect("The blue kettle leaks" in found, f"the restored store lacks the memory:\n{found}")
+    run = lambda: subprocess.run(["sh", script], env=memory.environment | variables, check=True, capture_output=True)
+    run()
+    kept = {path.name for path in folder.iterdir()} - others
+    new = kept - set(old)
+    expect(kept == {old[0], old[2], *new} and len(new) == 1, f"the backup kept {kept}")
+    backup = folder / new.pop()
+    expect(re.fullmatch(r"memory-\d{8}T\d{6}Z\.backup", backup.name), f"the backup is {backup.name}")
+    variables["BACKUP_KEEP"] = "1"
+    backup.rename(folder / "memory-20200104T000000Z.backup")
+    run()
+    names = {path.name for path in folder.iterdir()}
+    expect(len(names - others) == 1 and others < names, f"with BACKUP_KEEP=1 the backup kept {names}")
+    check_restore(memory, folder / (names - others).pop())
     broken = memory.environment | variables | {"BACKUP_KEEP": "0"}
     refused = subprocess.run(["sh", script], env=broken, capture_output=True, text=True, check=False)
     expect(refused.returncode == 1 and "BACKUP_KEEP" in refused.stderr, f"BACKUP_KEEP=0: {refused}")
+
+
+def check_restore(memory, backup):
+    """Restores a backup: all tenants, synonyms and the audit log."""
+    expect(backup.stat().st_mode & 0o077 == 0, "others can read the backup")
+    memory.run("restore-backup", str(backup), "--db", "restored.db")
+    found = memory.run("search", "blue kettle", "--user", "lin", "--db", "restored.db")
+    expect("The blue kettle leaks" in found, f"the restored store lacks the memory:\n{found}")
+    found = memory.run("search", "钥匙", "--user", "mei", "--tenant", "acme", "--db", "restored.db")
+    expect("钥匙在鞋柜里" in found, f"the restored store lacks another tenant:\n{found}")
+    synonyms = memory.run("synonyms", "list", "--db", "restored.db")
+    expect("boiler" in synonyms, f"the restored store lacks the synonyms:\n{synonyms}")
+    log = memory.run("audit", "list", "--db", "restored.db")
+    expect("memory backup" in log, f"the restored store lacks the audit log:\n{log}")
 
 
 def packaged_units():
