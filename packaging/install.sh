@@ -3,21 +3,28 @@
 # download that ends early runs nothing.
 set -eu
 
-releases=https://github.com/memory-engine/memory-engine/releases
+repository=memory-engine/memory-engine
+releases=https://github.com/$repository/releases
+# Limit of redirects of a download.
+max_redirects=5
 version=
 prefix=${HOME:-}/.local
 from=
+provenance=
 
 usage() {
   cat <<'END'
 Installs the command `memory` for this user from the project's GitHub releases, after a comparison of the SHA-256
 checksum. The last line that it prints names the installed command. It asks for nothing and changes no other file.
+It downloads over https only.
 
-  sh install.sh [--version VERSION] [--prefix DIR] [--from DIR]
+  sh install.sh [--version VERSION] [--prefix DIR] [--from DIR] [--provenance]
 
   --version VERSION   version to install, such as 0.1.0; default: the latest release
   --prefix DIR        folder for bin/ and share/; default: ~/.local
   --from DIR          folder with the files of a release, instead of a download
+  --provenance        also check with `gh attestation verify` that the release workflow of the project has built the
+                      archive; needs the GitHub CLI, signed in
 END
 }
 
@@ -34,12 +41,30 @@ download() {
   fi
   if [ -n "$version" ]; then url=$releases/download/v$version/$1; else url=$releases/latest/download/$1; fi
   if command -v curl >/dev/null 2>&1; then
-    curl --proto '=https' --tlsv1.2 -fsSL "$url" -o "$2" || fail "$url cannot be downloaded"
+    curl --proto '=https' --tlsv1.2 --max-redirs "$max_redirects" -fsSL "$url" -o "$2" \
+      || fail "$url cannot be downloaded"
   elif command -v wget >/dev/null 2>&1; then
-    wget -q "$url" -O "$2" || fail "$url cannot be downloaded"
+    download_with_wget "$url" "$2"
   else
     fail "curl and wget are missing; install one of them, or use --from"
   fi
+}
+
+# download_with_wget URL FILE: follows redirects itself, because wget would follow one to http. `wget --https-only` is
+# for recursive downloads only.
+download_with_wget() {
+  next=$1
+  redirects=0
+  while ! answer=$(wget -q -S --max-redirect=0 "$next" -O "$2" 2>&1); do
+    next=$(printf '%s\n' "$answer" | sed -n 's/^ *[Ll]ocation: *\([^[:space:]]*\).*/\1/p' | head -n 1)
+    redirects=$((redirects + 1))
+    case $next in
+      https://*) ;;
+      '') fail "$1 cannot be downloaded" ;;
+      *) fail "$1 leads to $next, which is not https; nothing was installed" ;;
+    esac
+    [ "$redirects" -le "$max_redirects" ] || fail "$1 has more than $max_redirects redirects; nothing was installed"
+  done
 }
 
 # checksum FILE
@@ -65,6 +90,7 @@ main() {
         esac
         shift 2
         ;;
+      --provenance) provenance=1; shift ;;
       -h | --help) usage; exit 0 ;;
       *) fail "unknown option $1; --help lists the options" ;;
     esac
@@ -99,6 +125,13 @@ main() {
   actual=$(checksum "$folder/$name")
   [ "$actual" = "$expected" ] \
     || fail "$name has the checksum $actual instead of $expected; nothing was installed. Download it again"
+
+  if [ -n "$provenance" ]; then
+    command -v gh >/dev/null 2>&1 || fail "gh is missing; install the GitHub CLI, or leave out --provenance"
+    gh attestation verify "$folder/$name" --repo "$repository" \
+      --signer-workflow "$repository/.github/workflows/release.yml" >/dev/null \
+      || fail "gh cannot verify that $name is of this project; nothing was installed"
+  fi
 
   tar -xzf "$folder/$name" -C "$folder"
   unpacked=$folder/${name%.tar.gz}

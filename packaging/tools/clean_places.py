@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 
+import releases
 import units
 from exercise import Failure, Installed, expect
 from project import ROOT, host_target, require_tool, version
@@ -16,7 +17,8 @@ SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 TOOLS = ROOT / "target" / "tools"
 # The installer of `uvx`: a program in a wheel, which is installed into target/tools.
 UV = "uv==0.13.9"
-NEEDED = {"deb": [("dpkg", "dpkg"), ("gzip", "gzip")], "npm": [("node", "Node 20"), ("npm", "npm")]}
+NEEDED = {"installer": [("curl", "curl"), ("wget", "GNU wget"), ("openssl", "openssl")],
+          "deb": [("dpkg", "dpkg"), ("gzip", "gzip")], "npm": [("node", "Node 20"), ("npm", "npm")]}
 
 
 def require_tools(names):
@@ -76,6 +78,8 @@ def installer(packages, place):
     command = ["sh", script, "--from", packages, "--version", "9.9.9"]
     missing = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     expect(missing.returncode != 0 and "9.9.9" in missing.stderr, f"a missing version: {missing}")
+    releases.check_downloads(script, packages, place, SYSTEM_PATH)
+    releases.check_provenance(script, packages, place, SYSTEM_PATH)
     yield "installer", Installed([binary], place / "work", SYSTEM_PATH)
 
 
