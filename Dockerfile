@@ -5,7 +5,7 @@
 #   docker run --read-only --tmpfs /tmp -v memory:/data -p 127.0.0.1:8765:8765 -e MEMORY_TOKEN=… memory-engine
 #
 # scripts/check-image runs the last stage without Docker.
-FROM rust:1.95-bookworm AS build
+FROM rust:1.95-bookworm@sha256:6258907abe69656e41cd992e0b705cdcfabcbbe3db374f92ed2d47121282d4a1 AS build
 # The toolchain of this image, and not the one in rust-toolchain.toml, which would be downloaded.
 ENV RUSTUP_TOOLCHAIN=1.95.0
 WORKDIR /source
