@@ -23,6 +23,7 @@ struct AccessRange {
     name: String,
     tenant: Scope,
     users: Option<BTreeSet<String>>,
+    is_for_metrics: bool,
 }
 
 /// The owner of the memories that a request names, in the dimensions of a [`Scope`]. Unnamed dimensions are `None`.
@@ -56,7 +57,8 @@ impl Access {
     /// # Errors
     /// `InvalidInput` for an invalid tenant name.
     pub fn tenant(name: impl Into<String>, tenant: impl Into<String>) -> Result<Self> {
-        Ok(Self(Arc::new(AccessRange { name: name.into(), tenant: Scope::tenant_wide(tenant)?, users: None })))
+        let tenant = Scope::tenant_wide(tenant)?;
+        Ok(Self(Arc::new(AccessRange { name: name.into(), tenant, users: None, is_for_metrics: false })))
     }
 
     /// Restricts the access to these users.
@@ -74,6 +76,11 @@ impl Access {
         Ok(Self(Arc::new(AccessRange { users: Some(users), ..AccessRange::clone(&self.0) })))
     }
 
+    /// Restricts the access to the metrics: every route but `GET /metrics` is refused.
+    pub fn only_metrics(self) -> Self {
+        Self(Arc::new(AccessRange { is_for_metrics: true, ..AccessRange::clone(&self.0) }))
+    }
+
     /// Returns the name of the key, for logs.
     pub fn name(&self) -> &str {
         &self.0.name
@@ -82,6 +89,11 @@ impl Access {
     /// Returns true if it covers all users of its tenant.
     pub fn is_for_all_users(&self) -> bool {
         self.0.users.is_none()
+    }
+
+    /// Returns true if it covers no memories, but only the metrics.
+    pub fn is_for_metrics(&self) -> bool {
+        self.0.is_for_metrics
     }
 
     /// Returns the scope of a request for this owner. A caller that is bound to one user need not name them.

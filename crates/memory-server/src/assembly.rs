@@ -2,10 +2,17 @@
 
 use memory_engine::{MemoryEngine, Result};
 
-use crate::{config::Config, metrics::Metrics, part::ServerPart, server::Server};
+use crate::{
+    config::{Config, TokenVariables},
+    metrics::Metrics,
+    part::ServerPart,
+    server::Server,
+};
 
 /// The variable that holds a key for the whole default tenant.
 const TOKEN_VARIABLE: &str = "MEMORY_TOKEN";
+/// The variable that holds a key for the metrics only.
+const METRICS_TOKEN_VARIABLE: &str = "MEMORY_METRICS_TOKEN";
 
 /// Returns the value of a variable, from the environment or from a file of variables.
 type LookUpVariable<'v> = &'v dyn Fn(&str) -> Option<String>;
@@ -36,7 +43,8 @@ const PARTS: &[BuildPart] = &[
 
 impl Config {
     /// Builds the server of this configuration, with the memories and the clock of this engine. `variable` looks up the
-    /// keys of upstreams, `MEMORY_TOKEN` and `MEMORY_OAUTH_SECRET`. Protocols that this build lacks are left out.
+    /// keys of upstreams, `MEMORY_TOKEN`, `MEMORY_METRICS_TOKEN` and `MEMORY_OAUTH_SECRET`. Protocols that this build
+    /// lacks are left out.
     ///
     /// # Errors
     /// `InvalidInput` with the name of a setting that is not valid, and the errors of [`guard`](Self::guard);
@@ -45,7 +53,9 @@ impl Config {
     pub fn server(&self, engine: &MemoryEngine, variable: impl Fn(&str) -> Option<String>) -> Result<Server> {
         self.time_zone()?;
         self.gateway.check_prices()?;
-        let guard = self.guard(variable(TOKEN_VARIABLE).as_deref())?;
+        let (token, metrics_token) = (variable(TOKEN_VARIABLE), variable(METRICS_TOKEN_VARIABLE));
+        let variables = TokenVariables { token: token.as_deref(), metrics_token: metrics_token.as_deref() };
+        let guard = self.guard(variables)?;
         let mut server = Server::new(engine.clone(), guard).limits(self.limits).allowed_hosts(&self.allowed_hosts);
         server = server.cors_origins(self.cors_origins.iter().map(String::as_str))?;
         let metrics = if self.metrics.enabled { Some(Metrics::install()?) } else { None };

@@ -142,6 +142,18 @@ pub struct KeyConfig {
     /// The users of the tenant that it may access. Default: none, which means all users.
     #[serde(default)]
     pub users: Vec<String>,
+    /// True if it is for `GET /metrics` only; every other route that needs a key refuses it. Default: false.
+    #[serde(default)]
+    pub metrics_only: bool,
+}
+
+/// The keys of the whole default tenant that variables set, so that they need no entry in a file.
+#[derive(Clone, Copy, Default)]
+pub struct TokenVariables<'v> {
+    /// `MEMORY_TOKEN`: a key for all memories. Default: none.
+    pub token: Option<&'v str>,
+    /// `MEMORY_METRICS_TOKEN`: a key for `GET /metrics` only. Default: none.
+    pub metrics_token: Option<&'v str>,
 }
 
 fn default_tenant() -> String {
@@ -201,21 +213,32 @@ impl Config {
         self.zone.as_deref().map_or_else(|| Ok(local_zone()), zone)
     }
 
-    /// Returns the guard: callers need one of the keys, or `token`, which covers the whole default tenant. Without
-    /// keys, every caller has access if only this machine can reach the port, or if `open` is set.
+    /// Returns the guard: callers need one of the keys, which are those of the configuration and of the variables.
+    /// Without keys, every caller has access if only this machine can reach the port, or if `open` is set.
     ///
     /// # Errors
-    /// `InvalidInput` for a key that is not valid, and for a server without keys that other machines can reach, unless
-    /// `open` is set.
-    pub fn guard(&self, token: Option<&str>) -> Result<Guard> {
+    /// `InvalidInput` for a key that is not valid, for two variables with the same key, and for a server without keys
+    /// that other machines can reach, unless `open` is set.
+    pub fn guard(&self, variables: TokenVariables<'_>) -> Result<Guard> {
+        let TokenVariables { token, metrics_token } = variables;
         let mut ring = KeyRing::default();
         for key in &self.keys {
             let access = Access::tenant(&key.name, &key.tenant)?;
             let access = if key.users.is_empty() { access } else { access.only_users(&key.users)? };
+            let access = if key.metrics_only { access.only_metrics() } else { access };
             ring = ring.with_hash(&key.hash, access)?;
         }
         if let Some(token) = token {
             ring = ring.with_key(&ApiKey::new(token)?, Access::tenant("token", default_tenant())?);
+        }
+        if let Some(key) = metrics_token {
+            if token == metrics_token {
+                let message = "MEMORY_METRICS_TOKEN is the key in MEMORY_TOKEN; use a key of its own, which reads \
+                               metrics only";
+                return Err(Error::invalid("config", message));
+            }
+            let access = Access::tenant("metrics", default_tenant())?.only_metrics();
+            ring = ring.with_key(&ApiKey::new(key)?, access);
         }
         if !ring.is_empty() {
             return Ok(Guard::keys(ring));

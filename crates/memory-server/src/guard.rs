@@ -22,6 +22,7 @@ use crate::{
     access::Access,
     fault::{ErrorFormat, Fault},
     keys::KeyRing,
+    metrics,
 };
 
 /// Decides which requests have access, and to which memories.
@@ -85,9 +86,9 @@ impl Guard {
         matches!(*self.rule, AccessRule::Open(_))
     }
 
-    /// Checks the key of every request to a router, and writes refusals in the router's error format.
-    pub(crate) fn protect(&self, router: Router, errors: ErrorFormat) -> Router {
-        router.layer(from_fn_with_state((self.clone(), errors), check_key))
+    /// Checks the key of every request to the router of a part, and writes refusals in the part's error format.
+    pub(crate) fn protect(&self, router: Router, part: &'static str, errors: ErrorFormat) -> Router {
+        router.layer(from_fn_with_state((self.clone(), part, errors), check_key))
     }
 
     /// Removes the keys of this server from a request, so that they are not passed on to an upstream. A key of another
@@ -126,6 +127,15 @@ impl Guard {
     }
 }
 
+/// Returns the access if it covers the part.
+fn authorize(access: Access, part: &str) -> Result<Access, Fault> {
+    if access.is_for_metrics() && part != metrics::PART {
+        let message = "this key is for GET /metrics only; send a key for memories (memory keys new, without --metrics)";
+        return Err(Fault::new(StatusCode::FORBIDDEN, message));
+    }
+    Ok(access)
+}
+
 /// Returns the key in a request.
 fn sent_key(headers: &HeaderMap) -> Option<&str> {
     let dedicated = [MEMORY_KEY, API_KEY].iter().find_map(|name| header(headers, name).filter(|key| !key.is_empty()));
@@ -147,9 +157,13 @@ const MEMORY_KEY: &str = "x-memory-key";
 /// The header with a key of this server, or of an upstream with Anthropic's API.
 const API_KEY: &str = "x-api-key";
 
-async fn check_key(State((guard, errors)): State<(Guard, ErrorFormat)>, mut request: Request, next: Next) -> Response {
+async fn check_key(
+    State((guard, part, errors)): State<(Guard, &'static str, ErrorFormat)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let tokens = guard.tokens_for(request.uri().path());
-    match guard.authenticate(request.headers(), tokens) {
+    match guard.authenticate(request.headers(), tokens).and_then(|access| authorize(access, part)) {
         Ok(access) => {
             let actor = Arc::new(identify_actor(&access, request.headers()));
             request.extensions_mut().insert(Arc::clone(&actor));
@@ -159,7 +173,9 @@ async fn check_key(State((guard, errors)): State<(Guard, ErrorFormat)>, mut requ
         }
         Err(fault) => {
             let mut response = errors(fault);
-            if let Some(tokens) = tokens {
+            if let Some(tokens) = tokens
+                && response.status() == StatusCode::UNAUTHORIZED
+            {
                 let challenge = tokens.challenge(sent_key(request.headers()).is_some());
                 response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
             }

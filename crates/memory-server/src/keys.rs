@@ -94,6 +94,12 @@ impl KeyRing {
         self.0.is_empty()
     }
 
+    /// Returns the keys without those for metrics.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn for_memories(&self) -> Self {
+        Self(self.0.iter().filter(|(_, access)| !access.is_for_metrics()).cloned().collect())
+    }
+
     /// Returns the access of a key. Takes the same time for valid and invalid keys.
     pub fn find(&self, key: &str) -> Option<Access> {
         self.find_entry(key).map(|(_, access)| access.clone())

@@ -48,7 +48,7 @@ pub use audit::Auditing;
 pub use config::{
     AuditConfig, Config, DeletionsConfig, Dialect, GatewayConfig, HooksConfig, IncludedTurns, KeyConfig, LimitsConfig,
     LogConfig, LogFormat, McpConfig, Mem0Config, OAuthConfig, PartConfig, PriceConfig, RetentionConfig,
-    RetentionRuleConfig, UpstreamConfig,
+    RetentionRuleConfig, TokenVariables, UpstreamConfig,
 };
 #[cfg(feature = "debug")]
 pub use debug::Debugging;

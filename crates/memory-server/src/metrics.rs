@@ -22,6 +22,9 @@ use crate::{
     part::ServerPart,
 };
 
+/// The name of the part with the route `GET /metrics`.
+pub(crate) const PART: &str = "metrics";
+
 /// Upper bounds of the duration buckets, in seconds. The server's own work takes milliseconds; a reply may take
 /// minutes, and a stage of a recall less than a millisecond.
 const DURATION_BUCKETS: [f64; 15] =
@@ -120,7 +123,7 @@ impl Metrics {
                 .response::<String>("200", "The metrics.", "text/plain");
         let (router, section) =
             Routes::new("metrics", "Metrics for Prometheus.").get("/metrics", read, operation).finish();
-        ServerPart { name: "metrics", router, sections: vec![section], errors: Fault::into_response, background: None }
+        ServerPart { name: PART, router, sections: vec![section], errors: Fault::into_response, background: None }
     }
 }
 

@@ -27,6 +27,7 @@ use memory_engine::{Error, Result};
 use self::{error::format_fault, issuer::Issuer, secret::SigningSecret, state::OAuthState};
 use crate::{
     config::{Config, LimitsConfig},
+    keys::KeyRing,
     limits::{BodyKind, Limits},
     part::ServerPart,
     server::Server,
@@ -64,9 +65,10 @@ impl Server {
     /// Adds an authorization server for `/mcp`, with the keys of this server.
     ///
     /// # Errors
-    /// `InvalidInput` if the server has no keys.
+    /// `InvalidInput` if the server has no keys for memories.
     pub fn oauth(self, oauth: OAuth) -> Result<Self> {
-        let Some(ring) = self.guard().key_ring().cloned() else {
+        let ring = self.guard().key_ring().map(KeyRing::for_memories).filter(|ring| !ring.is_empty());
+        let Some(ring) = ring else {
             let message = "OAuth needs a key that a person can enter, and this server has none; add one to [[keys]], \
                            or set MEMORY_TOKEN to a key for the whole default tenant";
             return Err(Error::invalid("config", message));

@@ -186,7 +186,7 @@ impl Server {
         for part in parts {
             let bodies = part.bodies();
             let limited = limits.apply(part.router, part.errors, bodies);
-            router = router.merge(metrics::count_requests(guard.protect(limited, part.errors)));
+            router = router.merge(metrics::count_requests(guard.protect(limited, part.name, part.errors)));
             let max_bytes = limits.max_body_bytes(bodies);
             sections.extend(part.sections.into_iter().map(|section| section.with_max_body_bytes(max_bytes)));
         }

@@ -51,6 +51,37 @@ fn k16_configured_key_is_required_and_hidden() {
 }
 
 #[test]
+fn a_key_for_metrics_reads_no_memory() {
+    let folder = TempDir::new().unwrap();
+    let made = run(folder.path(), &["keys", "new", "prometheus", "--metrics"]);
+    let made = String::from_utf8(made.stdout).unwrap();
+    let key = made.split_whitespace().find(|word| word.starts_with("mk-")).unwrap();
+    let (_, entry) = made.split_once("[[keys]]").unwrap();
+    fs::write(folder.path().join("memory.toml"), format!("[[keys]]{entry}")).unwrap();
+    let app = "0123456789abcdef-app";
+    let served = RunningServer::start(memory(folder.path()).env("MEMORY_TOKEN", app));
+    let key = [("X-API-Key", key)];
+    assert_eq!(served.request("GET", "/metrics", &key, "").0, 200);
+    let (status, text) = served.request("GET", "/memories?user_id=lin", &key, "");
+    assert!(status == 403 && text.contains("GET /metrics only"), "{status} {text}");
+    assert_eq!(served.request("GET", "/memories?user_id=lin", &[("X-API-Key", app)], "").0, 200);
+}
+
+#[test]
+fn metrics_token_is_a_key_of_its_own() {
+    let folder = TempDir::new().unwrap();
+    let (app, metrics) = ("0123456789abcdef-app", "0123456789abcdef-metrics");
+    let variables = [("MEMORY_TOKEN", app), ("MEMORY_METRICS_TOKEN", metrics)];
+    let served = RunningServer::start(memory(folder.path()).envs(variables));
+    assert_eq!(served.request("GET", "/metrics", &[("X-API-Key", metrics)], "").0, 200);
+    assert_eq!(served.request("DELETE", "/memories?user_id=lin", &[("X-API-Key", metrics)], "").0, 403);
+    let same = memory(folder.path()).arg("serve").envs([("MEMORY_TOKEN", app), ("MEMORY_METRICS_TOKEN", app)]).output();
+    let same = same.unwrap();
+    let message = String::from_utf8_lossy(&same.stderr);
+    assert!(!same.status.success() && message.contains("a key of its own"), "{message}");
+}
+
+#[test]
 fn public_server_requires_a_key() {
     let folder = TempDir::new().unwrap();
     let refused = run(folder.path(), &["serve", "--listen", "0.0.0.0:0"]);

@@ -27,3 +27,13 @@ fn a_short_key_and_a_malformed_hash_are_refused() {
     assert!(ApiKey::new("hunter2").is_err());
     assert!(KeyRing::default().with_hash("abc", access("one")).is_err());
 }
+
+#[cfg(feature = "oauth")]
+#[test]
+fn keys_for_metrics_cannot_sign_in() {
+    let (memories, metrics) = (ApiKey::generate(), ApiKey::generate());
+    let ring = KeyRing::default().with_key(&memories, access("app")).with_key(&metrics, access("m").only_metrics());
+    let ring = ring.for_memories();
+    assert!(ring.find(memories.reveal()).is_some() && ring.find(metrics.reveal()).is_none());
+    assert_eq!(ring.entries().count(), 1);
+}

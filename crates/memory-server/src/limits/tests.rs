@@ -27,7 +27,7 @@ fn other_format(fault: Fault) -> Response {
 fn app(config: LimitsConfig) -> Router {
     let router = Router::new().route("/", get(|| async { "ok" }).post(echo)).route("/endless", get(endless));
     let router = Limits::new(&config).apply(router, Fault::into_response, BodyKind::Large);
-    Guard::open(Access::tenant("everybody", "default").unwrap()).protect(router, Fault::into_response)
+    Guard::open(Access::tenant("everybody", "default").unwrap()).protect(router, "records", Fault::into_response)
 }
 
 async fn endless() -> Body {
@@ -93,7 +93,7 @@ async fn one_key_cannot_use_up_all_permits() {
     let config = LimitsConfig { max_concurrent: 3, max_concurrent_per_key: 2, ..LimitsConfig::default() };
     let router =
         Limits::new(&config).apply(Router::new().route("/", get(endless)), Fault::into_response, BodyKind::Large);
-    let app = Guard::keys(ring).protect(router, Fault::into_response);
+    let app = Guard::keys(ring).protect(router, "records", Fault::into_response);
     let send = |key: usize| {
         let request = Request::builder().header("x-api-key", keys[key].reveal()).body(Body::empty()).unwrap();
         app.clone().oneshot(request)

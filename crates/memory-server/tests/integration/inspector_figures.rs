@@ -70,6 +70,7 @@ impl Served {
             hash: key.hash(),
             tenant: "default".to_owned(),
             users: users.iter().map(|user| (*user).to_owned()).collect(),
+            metrics_only: false,
         };
         config.keys = vec![key(&everyone, &[]), key(&lin, &["lin"]), key(&both, &["lin", "mo"])];
         let router = config.server(&engine, |_| None).unwrap().router();

@@ -41,6 +41,7 @@ impl Inspected {
             hash: key.hash(),
             tenant: "default".to_owned(),
             users: users.iter().map(|user| (*user).to_owned()).collect(),
+            metrics_only: false,
         };
         config.keys = vec![key_config("everyone", &key, &[]), key_config("lin's key", &lin_key, &["lin"])];
         let router = config.server(&engine, |_| None).unwrap().router();

@@ -15,6 +15,7 @@ mod isolation;
 mod limits;
 mod mcp;
 mod mem0;
+mod metrics_key;
 mod oauth;
 mod openapi;
 mod records;

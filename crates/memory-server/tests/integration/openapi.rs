@@ -23,12 +23,16 @@ const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 /// Metrics can be installed once per process.
 static METRICS: OnceLock<Metrics> = OnceLock::new();
 
+pub(crate) fn installed_metrics() -> Metrics {
+    METRICS.get_or_init(|| Metrics::install().unwrap()).clone()
+}
+
 fn full_router(engine: &MemoryEngine) -> Router {
     full_server(engine).router()
 }
 
 pub(crate) fn full_server(engine: &MemoryEngine) -> Server {
-    let metrics = METRICS.get_or_init(|| Metrics::install().unwrap()).clone();
+    let metrics = installed_metrics();
     let guard = Guard::open(Access::tenant("everybody", "default").unwrap());
     let upstream = Upstream::new("near", Endpoint::new("http://127.0.0.1:9/v1").unwrap());
     let gateway = Gateway::new(engine.clone(), vec![upstream], GatewayOptions::default()).unwrap();

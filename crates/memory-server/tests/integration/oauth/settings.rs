@@ -23,6 +23,10 @@ fn variable(name: &str) -> Option<String> {
     }
 }
 
+fn variable_with_metrics(name: &str) -> Option<String> {
+    if name == "MEMORY_METRICS_TOKEN" { Some("metrics-metrics-metrics".into()) } else { variable(name) }
+}
+
 #[tokio::test]
 async fn errors_say_what_oauth_needs() {
     let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
@@ -31,6 +35,8 @@ async fn errors_say_what_oauth_needs() {
         config.server(&engine, variable).unwrap_err().to_string()
     };
     assert!(error(&config(), "MEMORY_TOKEN").contains("needs a key"));
+    let only_metrics = |name: &str| if name == "MEMORY_TOKEN" { None } else { variable_with_metrics(name) };
+    assert!(config().server(&engine, only_metrics).unwrap_err().to_string().contains("needs a key"));
     assert!(error(&config(), "MEMORY_OAUTH_SECRET").contains("openssl rand -hex 32"));
     let with_issuer = |issuer: Option<&str>| {
         let mut config = config();
@@ -73,4 +79,15 @@ async fn the_public_host_is_allowed_and_nothing_is_served_by_default() {
     }
     let refused = router.oneshot(Request::post("/mcp").body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!(refused.headers()["www-authenticate"], "Bearer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_for_metrics_cannot_sign_in() {
+    let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
+    let mut served = Served::new().await;
+    served.router = config().server(&engine, variable_with_metrics).unwrap().router();
+    let client = served.register(app()).await;
+    let refused = served.enter_key(&client, "metrics-metrics-metrics").await;
+    assert!(refused.status == StatusCode::FORBIDDEN && refused.text.contains("not a key of this server"));
+    assert_eq!(served.enter_key(&client, "hunter2-hunter2-hunter2").await.status, StatusCode::SEE_OTHER);
 }
