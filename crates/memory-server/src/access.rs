@@ -10,6 +10,9 @@ use memory_engine::{Error, ErrorKind, Result, Scope};
 
 use crate::fault::Fault;
 
+/// The name of the part with the route `GET /metrics`, which is the only one for keys that read metrics only.
+pub(crate) const METRICS_PART: &str = "metrics";
+
 /// The access of a caller: a tenant, and all or some of its users.
 ///
 /// The scope of every request is derived from it. Names, filters, ids and cursors in a request are resolved within that

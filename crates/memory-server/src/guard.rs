@@ -19,10 +19,9 @@ use memory_engine::audit::{AuditContext, in_context};
 
 use self::actor::identify_actor;
 use crate::{
-    access::Access,
+    access::{Access, METRICS_PART},
     fault::{ErrorFormat, Fault},
     keys::KeyRing,
-    metrics,
 };
 
 /// Decides which requests have access, and to which memories.
@@ -129,7 +128,7 @@ impl Guard {
 
 /// Returns the access if it covers the part.
 fn authorize(access: Access, part: &str) -> Result<Access, Fault> {
-    if access.is_for_metrics() && part != metrics::PART {
+    if access.is_for_metrics() && part != METRICS_PART {
         let message = "this key is for GET /metrics only; send a key for memories (memory keys new, without --metrics)";
         return Err(Fault::new(StatusCode::FORBIDDEN, message));
     }

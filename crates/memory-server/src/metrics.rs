@@ -16,14 +16,11 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::runtime::Handle;
 
 use crate::{
-    access::Access,
+    access::{Access, METRICS_PART},
     fault::Fault,
     openapi::{ApiOperation, Routes},
     part::ServerPart,
 };
-
-/// The name of the part with the route `GET /metrics`.
-pub(crate) const PART: &str = "metrics";
 
 /// Upper bounds of the duration buckets, in seconds. The server's own work takes milliseconds; a reply may take
 /// minutes, and a stage of a recall less than a millisecond.
@@ -123,7 +120,13 @@ impl Metrics {
                 .response::<String>("200", "The metrics.", "text/plain");
         let (router, section) =
             Routes::new("metrics", "Metrics for Prometheus.").get("/metrics", read, operation).finish();
-        ServerPart { name: PART, router, sections: vec![section], errors: Fault::into_response, background: None }
+        ServerPart {
+            name: METRICS_PART,
+            router,
+            sections: vec![section],
+            errors: Fault::into_response,
+            background: None,
+        }
     }
 }
 
