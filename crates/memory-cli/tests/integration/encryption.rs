@@ -41,9 +41,12 @@ fn a_build_without_encryption_refuses_a_key() {
 
 #[cfg(feature = "encryption")]
 mod with_encryption {
-    use std::{fs, path::Path};
+    use std::{fs, path::Path, process::Stdio};
+
+    use serde_json::json;
 
     use super::*;
+    use crate::running_server::RunningServer;
 
     /// Texts of the turns, in both languages.
     const TEXTS: [&str; 3] = ["海鲜过敏", "interview", "Lisbon"];
@@ -113,5 +116,98 @@ mod with_encryption {
         assert_eq!(report, serde_json::json!({ "database": "memory.db", "encrypted": false }));
         assert_eq!(plain_files(cli.folder.path()), ["memory.db"]);
         assert!(cli.run(&["search", "海鲜", "--user", "lin"]).ok().contains("海鲜过敏"));
+    }
+
+    /// Number of records of a store.
+    fn records(cli: &CliFixture, key: &str) -> Option<u64> {
+        let stats = cli.run_with(&[(VARIABLE, key)], &["stats", "--json"]);
+        stats.success.then(|| stats.json()["records"].as_u64().unwrap())
+    }
+
+    #[test]
+    fn a_killed_rekey_loses_nothing_and_leaves_no_plain_text() {
+        const RECORDS: u64 = 5_000;
+        let cli = CliFixture::new();
+        let line = |n: u64| format!("{{\"user\":\"lin\",\"text\":\"the interview in Lisbon, number {n}\"}}\n");
+        let turns = cli.write("turns.jsonl", (0..RECORDS).map(line).collect::<String>());
+        cli.run_with(&[(VARIABLE, KEY)], &["import", turns.to_str().unwrap()]).ok();
+        fs::remove_file(turns).unwrap();
+        let (mut current, mut next, mut killed) = (KEY, OTHER_KEY, 0);
+        for milliseconds in [5, 10, 20, 40, 60, 80, 120, 160, 240, 320] {
+            let mut command = cli.command(&["rekey"]);
+            command.env(VARIABLE, current).env("MEMORY_DATABASE_NEW_KEY", next);
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            pause(milliseconds);
+            child.kill().unwrap();
+            killed += u32::from(!child.wait().unwrap().success());
+            assert_eq!(plain_files(cli.folder.path()), [""; 0], "after {milliseconds} ms");
+            // Either key is the key of the whole file.
+            let found = [records(&cli, current), records(&cli, next)];
+            assert!(
+                found == [Some(RECORDS), None] || found == [None, Some(RECORDS)],
+                "after {milliseconds} ms: {found:?}"
+            );
+            if found[1].is_some() {
+                std::mem::swap(&mut current, &mut next);
+            }
+            let said = cli.run_with(&[(VARIABLE, current)], &["doctor"]).ok();
+            assert!(said.contains("no problems found"), "after {milliseconds} ms: {said}");
+        }
+        assert!(killed > 0, "no process was killed while it changed the key");
+    }
+
+    #[test]
+    fn a_killed_server_keeps_what_it_acknowledged_and_leaves_no_plain_text() {
+        let cli = CliFixture::new();
+        let key = &[(VARIABLE, KEY)][..];
+        for round in 0..3 {
+            let mut command = cli.command(&[]);
+            command.env(VARIABLE, KEY);
+            let served = RunningServer::start(&mut command);
+            for n in 0..20 {
+                let text = format!("the interview in Lisbon, number {n} of round {round}");
+                let body =
+                    json!({ "user_id": "lin", "infer": false, "messages": [{ "role": "user", "content": text }] });
+                assert_eq!(served.request("POST", "/memories", &[], &body.to_string()).0, 200);
+            }
+            drop(served);
+            assert_eq!(plain_files(cli.folder.path()), [""; 0]);
+            assert_eq!(records(&cli, KEY), Some(20 * (round + 1)));
+        }
+        assert!(cli.run_with(key, &["doctor"]).ok().contains("no problems found"));
+    }
+
+    #[test]
+    fn a_file_or_log_with_another_key_is_refused() {
+        let cli = CliFixture::new();
+        for (db, key) in [("one.db", KEY), ("two.db", OTHER_KEY)] {
+            for text in ["my interview", "the train to Lisbon"] {
+                cli.run_with(&[(VARIABLE, key)], &["add", text, "--user", "lin", "--db", db]).ok();
+            }
+        }
+        let served = RunningServer::start(cli.command(&["--db", "two.db"]).env(VARIABLE, OTHER_KEY));
+        let body = json!({ "user_id": "lin", "infer": false, "messages": [{ "role": "user", "content": "more" }] });
+        assert_eq!(served.request("POST", "/memories", &[], &body.to_string()).0, 200);
+        drop(served);
+        let log = fs::read(cli.path("two.db-wal")).unwrap();
+        assert!(log.len() > 4096, "the server left its log");
+        // A log of another file changes nothing.
+        fs::write(cli.path("one.db-wal"), &log).unwrap();
+        let stats = cli.run_with(&[(VARIABLE, KEY)], &["stats", "--db", "one.db", "--json"]);
+        assert!(!stats.success || stats.json()["records"] == 2, "{stats:?}");
+        fs::remove_file(cli.path("one.db-wal")).unwrap();
+        let _ = fs::remove_file(cli.path("one.db-shm"));
+        let stats = cli.run_with(&[(VARIABLE, KEY)], &["stats", "--db", "one.db", "--json"]).json();
+        assert_eq!(stats["records"], 2);
+        // Another file under the name is noticed by its key.
+        fs::copy(cli.path("two.db"), cli.path("one.db")).unwrap();
+        cli.run_with(&[(VARIABLE, KEY)], &["stats", "--db", "one.db"])
+            .assert_fails(&["this is not the key of the file"]);
+    }
+
+    /// Waits for another process.
+    #[allow(clippy::disallowed_methods, reason = "waits for another process")]
+    fn pause(milliseconds: u64) {
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
     }
 }
