@@ -16,6 +16,8 @@ pub mod review_keys {
     pub const SOURCE: &str = "review_source";
     /// `true` for a record that a person rejected. Its sources are not processed again.
     pub const REJECTED: &str = "review_rejected";
+    /// The id of the record that a waiting change replaces.
+    pub const REPLACES: &str = "review_replaces";
 }
 
 /// What happens to new memories of a source.
@@ -55,7 +57,7 @@ pub enum ReviewSource {
     Profiles,
     /// Records of an import.
     Imports,
-    /// Statements that a model stores through a tool, such as MCP's `add_memory`.
+    /// Statements that a model or a program stores or changes through a tool, such as MCP's `add_memory`.
     Tools,
 }
 

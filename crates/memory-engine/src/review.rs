@@ -1,12 +1,13 @@
 //! The review of pending memories: listing, accepting and rejecting them.
 
+mod change;
 mod query;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
-    Error, ErrorKind, Kind, Record, RecordId, Result, RuleId, ScanQuery, Scope, State, Write, WriteResult,
+    Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, RuleId, ScanQuery, Scope, State, Write, WriteResult,
     history::Edit,
 };
 use serde_json::Value;
@@ -14,7 +15,10 @@ use tracing::{Span, field::Empty};
 
 pub use memory_engine_core::{ReviewMode, ReviewPolicy, ReviewSource, review_keys};
 
-use self::source::{MAX_RETRIES, is_blocked};
+use self::{
+    change::{changed_record, replaced_id},
+    source::{MAX_RETRIES, is_blocked},
+};
 pub use self::{
     query::{PendingMemory, ReviewEvidence, ReviewPage, ReviewQuery, ReviewReport},
     source::StoredRecord,
@@ -120,8 +124,9 @@ impl MemoryEngine {
     }
 
     /// Accepts pending records within `scope`: they become active and are indexed. A fact supersedes the facts that it
-    /// contradicts, or is superseded by a later one. Up to 500 records are accepted in one transaction. If a later
-    /// transaction fails, the records of the earlier ones stay accepted; repeat the call, which skips them.
+    /// contradicts, or is superseded by a later one; a change of an active record is applied to it. Up to 500 records
+    /// are accepted in one transaction. If a later transaction fails, the records of the earlier ones stay accepted;
+    /// repeat the call, which skips them.
     ///
     /// # Errors
     /// The store's error; `Conflict` if others keep writing the same records.
@@ -153,19 +158,55 @@ impl MemoryEngine {
         let mut seen = BTreeSet::new();
         let mut report = ReviewReport::default();
         let mut accepted = Vec::new();
+        let mut changes = Vec::new();
+        // The ids of the pending records, by those of the records that they become.
+        let mut pending_ids: BTreeMap<RecordId, RecordId> = BTreeMap::new();
         for (id, record) in ids.iter().zip(self.indexed_store().get_all(scope, ids).await?) {
             match record.filter(|record| record.state == State::Pending && !record.is_expired(now)) {
                 Some(_) if !seen.insert(*id) => {}
-                Some(record) => accepted.push(activated(record)),
+                Some(record) => match replaced_id(&record) {
+                    // The second of two changes of one record is skipped: it was made of the same text.
+                    Some(target) if pending_ids.contains_key(&target) => report.skipped.push(*id),
+                    Some(target) => match self.change_writes(target, record).await? {
+                        Some(writes) => {
+                            pending_ids.insert(target, *id);
+                            changes.extend(writes);
+                        }
+                        None => report.skipped.push(*id),
+                    },
+                    None => {
+                        pending_ids.insert(*id, *id);
+                        accepted.push(activated(record));
+                    }
+                },
                 None => report.skipped.push(*id),
             }
         }
-        let ids: Vec<RecordId> = accepted.iter().map(|record| record.id).collect();
-        let writes = self.enrichment().turns().acceptance(accepted, Vec::new()).await?;
+        let mut writes = self.enrichment().turns().acceptance(accepted, Vec::new()).await?;
+        writes.extend(changes);
         let written = self.write_accepted(scope, writes).await?;
         let is_blocked = |id: &RecordId| written.iter().any(|written| written.id == *id && is_blocked(written));
-        (report.blocked, report.accepted) = ids.into_iter().partition(is_blocked);
+        for (id, pending_id) in pending_ids {
+            if is_blocked(&id) { &mut report.blocked } else { &mut report.accepted }.push(pending_id);
+        }
         Ok(report)
+    }
+
+    /// Returns the writes that apply a waiting change to the record `target`; `None` if that is not active any more.
+    async fn change_writes(&self, target: RecordId, mut change: Record) -> Result<Option<Vec<Write>>> {
+        let current = self.indexed_store().get_unexpired(&change.scope, &[target]).await?.pop().flatten();
+        let Some(current) = current.filter(|current| current.state == State::Active) else { return Ok(None) };
+        let has_same_text = current.text == change.text;
+        let changed = changed_record(current, change.clone());
+        let mode = PutMode::Update { revision: changed.revision };
+        let mut writes = vec![Write::new(changed, mode)];
+        if has_same_text {
+            // The change of a text deletes what was derived from the old one, and with it the waiting record.
+            change.state = State::Revoked;
+            let mode = PutMode::Update { revision: change.revision };
+            writes.push(Write::new(change, mode));
+        }
+        Ok(Some(writes))
     }
 
     /// Writes accepted records, with their jobs. If a tombstone blocks one of them, the facts of its person are
@@ -210,6 +251,7 @@ impl MemoryEngine {
     ///
     /// - A **fact** is rejected, and a new fact with the same evidence, subject and attribute becomes active. `text` is
     ///   its value ("Lisbon") or a sentence ("I live in Lisbon"), as for [`update`](Self::update).
+    /// - **A change** of an active record is applied to that record with the new text.
     /// - **Any other record** gets the new text in place and keeps its id.
     ///
     /// # Errors
@@ -243,7 +285,15 @@ impl MemoryEngine {
             return Err(Error::invalid("review", message));
         }
         let mut writes = Vec::new();
-        let accepted = if record.text != text
+        let accepted = if let Some(target) = replaced_id(&record) {
+            text.clone_into(&mut record.text);
+            let Some(changes) = self.change_writes(target, record).await? else {
+                let message = format!("record {target}, which {id} changes, is not active any more");
+                return Err(Error::invalid("review", message));
+            };
+            writes.extend(changes);
+            target
+        } else if record.text != text
             && record.kind == Kind::FACT
             && let Some(new) = self.enrichment().edited_fact(&record, text).await?
         {

@@ -1,4 +1,4 @@
-//! Storing records of a source that may be reviewed: imports, and statements of tools.
+//! Storing records of a source that may be reviewed: imports, and statements and changes of tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +8,7 @@ use memory_engine_core::{
 };
 use serde_json::Value;
 
+use super::change;
 use crate::{engine::MemoryEngine, operations::Admin, turn::Turn, verb::verb};
 
 /// Maximum number of retries after another writer changed the same records.
@@ -66,10 +67,12 @@ impl MemoryEngine {
             // The stored records are screened, too, so that equal texts stay equal.
             self.indexed_store().screen(record)?;
         }
+        // A caller that names a revision, or requires that there is none, gets the conflict.
+        let can_retry = !matches!(mode, PutMode::Update { .. } | PutMode::Create);
         let mut retries = 0;
         loop {
             match self.try_store_reviewed(source, scope, &records, mode).await {
-                Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
+                Err(error) if can_retry && error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
                 outcome => return outcome,
             }
         }
@@ -82,12 +85,20 @@ impl MemoryEngine {
         records: &[Record],
         mode: PutMode,
     ) -> Result<Vec<StoredRecord>> {
-        let stored = self.stored_versions(records).await?;
+        let (records, mode) = match source {
+            ReviewSource::Tools => self.waiting_changes(records, mode).await?,
+            _ => (records.to_vec(), mode),
+        };
+        let stored = self.stored_versions(&records).await?;
         let mut results = Vec::with_capacity(records.len());
         let mut writes = Vec::new();
         let mut ids = BTreeSet::new();
         for (record, stored) in records.iter().zip(stored) {
             let Some(record) = self.apply_review_policy(source, record.clone(), stored.as_ref()) else {
+                if source == ReviewSource::Tools {
+                    let message = "a person has rejected or edited this text; write something else";
+                    return Err(Error::new(ErrorKind::Unauthorized, "review", message));
+                }
                 let revision = stored.map_or(0, |stored| stored.revision);
                 let result = WriteResult::new(record.id, Outcome::Unchanged, revision, Vec::new());
                 results.push((Some(result), false));
@@ -111,6 +122,25 @@ impl MemoryEngine {
             Some(StoredRecord { result, is_pending })
         };
         Ok(results.into_iter().filter_map(to_stored).collect())
+    }
+
+    /// Replaces each record that changes an active one by the record in which the change waits.
+    async fn waiting_changes(&self, records: &[Record], mode: PutMode) -> Result<(Vec<Record>, PutMode)> {
+        if mode == PutMode::Create {
+            return Ok((records.to_vec(), mode));
+        }
+        let stored = self.stored_versions(records).await?;
+        let mut waiting = Vec::with_capacity(records.len());
+        for (record, stored) in records.iter().zip(stored) {
+            if let PutMode::Update { revision } = mode
+                && stored.as_ref().map(|stored| stored.revision) != Some(revision)
+            {
+                let message = format!("record {} was changed or removed meanwhile", record.id);
+                return Err(Error::new(ErrorKind::Conflict, "review", message));
+            }
+            waiting.push(change::waiting_record(stored.as_ref(), record));
+        }
+        Ok((waiting, PutMode::Upsert))
     }
 
     /// Checks that the policy does not reject a source.
@@ -157,10 +187,13 @@ impl MemoryEngine {
 impl Admin {
     /// As [`MemoryEngine::store`], for records of this source, such as an import. If the
     /// [policy](MemoryEngine::review_policy) reviews the source, new and changed records are pending, and those that a
-    /// person accepted, rejected or edited stay so.
+    /// person accepted, rejected or edited stay so. A change that a [tool](ReviewSource::Tools) makes to an active
+    /// record waits in a record of its own, whose id is in the result: the active one stays as it is until then, and
+    /// gets the new text, metadata and time when a person accepts the change.
     ///
     /// # Errors
-    /// As [`MemoryEngine::store`]; `Unauthorized` if the policy rejects the source.
+    /// As [`MemoryEngine::store`]; `Unauthorized` if the policy rejects the source, and if a person has rejected or
+    /// edited the same text of a tool.
     pub async fn store_from(
         &self,
         source: ReviewSource,
