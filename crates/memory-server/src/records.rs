@@ -12,8 +12,9 @@ use axum::{
     Router,
     http::{Method, StatusCode},
     response::IntoResponse,
+    routing::post,
 };
-use memory_engine::{MemoryEngine, Result};
+use memory_engine::{MemoryEngine, Result, review::ReviewPolicy};
 
 use crate::{
     config::Config,
@@ -28,12 +29,19 @@ use crate::{
 #[must_use]
 pub struct Records {
     engine: MemoryEngine,
+    corrects: bool,
 }
 
 impl Records {
     /// Creates the routes over a memory.
     pub fn new(engine: MemoryEngine) -> Self {
-        Self { engine }
+        Self { engine, corrects: true }
+    }
+
+    /// Sets whether texts can be corrected, which also accepts a memory that waits for a review. Default: true.
+    pub fn with_corrections(mut self, corrects: bool) -> Self {
+        self.corrects = corrects;
+        self
     }
 
     /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
@@ -42,7 +50,7 @@ impl Records {
     }
 
     fn part(self) -> ServerPart {
-        let (router, section) = routes().finish();
+        let (router, section) = routes(self.corrects).finish();
         let router: Router = router
             .method_not_allowed_fallback(async |method: Method| {
                 Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
@@ -66,10 +74,13 @@ pub(crate) fn build(
     engine: &MemoryEngine,
     _: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Option<ServerPart>> {
-    Ok(config.records_api.enabled.then(|| Records::new(engine.clone()).part()))
+    // A correction counts at once, as the decision of a person. Where keys take no decisions, they correct nothing.
+    let corrects = config.review_api.enabled || *engine.review_policy() == ReviewPolicy::default();
+    Ok(config.records_api.enabled.then(|| Records::new(engine.clone()).with_corrections(corrects).part()))
 }
 
-fn routes() -> Routes<MemoryEngine> {
+fn routes(corrects: bool) -> Routes<MemoryEngine> {
+    let correct = if corrects { post(edit::edit) } else { post(edit::refuse) };
     let patch = ApiOperation::new("patchRecords", "Pins records, or sets their importance or expiry.");
     let edit = ApiOperation::new("editRecord", "Corrects the text of a record. A fact is superseded by a new one.");
     let retract = ApiOperation::new("retractRecords", "Retracts records and everything derived from them.");
@@ -77,7 +88,7 @@ fn routes() -> Routes<MemoryEngine> {
     let list = ApiOperation::new("listRetractions", "Lists the retractions that can be restored, the latest first.");
     Routes::new("records", "Pins, importance, expiry, corrections and retractions of records.")
         .post("/api/records/patch", patch::patch, patch.body::<patch::PatchRequest>().answer::<patch::PatchReply>())
-        .post("/api/records/edit", edit::edit, edit.body::<edit::EditRequest>().answer::<edit::EditReply>())
+        .route("post", "/api/records/edit", correct, edit.body::<edit::EditRequest>().answer::<edit::EditReply>())
         .post(
             "/api/records/retract",
             retract::retract,

@@ -7,4 +7,4 @@ mod store;
 
 pub use item::StoreItem;
 pub use query::{ItemQuery, NamespaceQuery};
-pub use store::ItemStore;
+pub use store::{ItemStore, ItemWrite};

@@ -4,5 +4,5 @@ mod item_store;
 mod memory_tool;
 mod named_records;
 
-pub use item_store::{ItemQuery, ItemStore, NamespaceQuery, StoreItem};
+pub use item_store::{ItemQuery, ItemStore, ItemWrite, NamespaceQuery, StoreItem};
 pub use memory_tool::{MemoryTool, ToolResult};

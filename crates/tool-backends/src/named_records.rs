@@ -2,6 +2,7 @@
 
 use memory_engine::{
     Error, ErrorKind, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, Result, Scope, State,
+    review::{ReviewSource, StoredRecord},
     store::Outcome,
 };
 use serde_json::json;
@@ -13,8 +14,16 @@ const MAX_GENERATIONS: usize = 10_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WriteOutcome {
     Done,
+    /// The record, or its change, waits until a person accepts it.
+    Waiting,
     /// The name is taken, or the record has changed or disappeared.
     Conflict,
+}
+
+impl WriteOutcome {
+    fn of(stored: &StoredRecord) -> Self {
+        if stored.is_pending { Self::Waiting } else { Self::Done }
+    }
 }
 
 /// The notes at a scope that have a name in a key of their metadata.
@@ -71,14 +80,19 @@ impl NamedRecords {
             record.id = RecordId::named(&self.scope, &format!("{}/{generation}/{name}", self.key));
             record.metadata.insert(self.key.into(), json!(name));
             fill(&mut record);
-            let id = record.id;
-            match self.engine.store(&self.scope, vec![record], PutMode::Create).await {
-                Ok(results) if results.iter().all(|result| matches!(result.outcome, Outcome::Blocked(_))) => {}
-                Ok(_) => return Ok(WriteOutcome::Done),
+            match self.store(record.clone(), PutMode::Create).await {
+                Ok(stored) if matches!(stored.result.outcome, Outcome::Blocked(_)) => {}
+                Ok(stored) => return Ok(WriteOutcome::of(&stored)),
                 Err(e) if e.kind() == ErrorKind::Conflict => {
-                    let stored = self.engine.get(&self.scope, id).await?;
-                    if stored.is_some_and(|stored| self.name(&stored) == Some(name)) {
-                        return Ok(WriteOutcome::Conflict);
+                    let stored = self.engine.get(&self.scope, record.id).await?;
+                    match stored.filter(|stored| self.name(stored) == Some(name)) {
+                        // The latest text is the one that waits.
+                        Some(stored) if stored.state == State::Pending => {
+                            record.revision = stored.revision;
+                            return self.replace(record).await;
+                        }
+                        Some(stored) if stored.state == State::Active => return Ok(WriteOutcome::Conflict),
+                        Some(_) | None => {}
                     }
                 }
                 Err(e) => return Err(e),
@@ -91,8 +105,8 @@ impl NamedRecords {
     /// Replaces a record that has not changed since it was read.
     pub(crate) async fn replace(&self, record: Record) -> Result<WriteOutcome> {
         let revision = record.revision;
-        match self.engine.store(&self.scope, vec![record], PutMode::Update { revision }).await {
-            Ok(_) => Ok(WriteOutcome::Done),
+        match self.store(record, PutMode::Update { revision }).await {
+            Ok(stored) => Ok(WriteOutcome::of(&stored)),
             Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => Ok(WriteOutcome::Conflict),
             Err(e) => Err(e),
         }
@@ -107,8 +121,9 @@ impl NamedRecords {
         let mut record = former.clone();
         record.metadata.insert(self.key.into(), json!(name));
         fill(&mut record);
-        if self.replace(record).await? == WriteOutcome::Conflict {
-            return Ok(WriteOutcome::Conflict);
+        let outcome = self.replace(record).await?;
+        if outcome != WriteOutcome::Done {
+            return Ok(outcome);
         }
         let namesakes = self.matching(Filter::meta(self.key, name)).await?;
         if namesakes.len() <= 1 {
@@ -120,6 +135,13 @@ impl NamedRecords {
             self.replace(restored).await?;
         }
         Ok(WriteOutcome::Conflict)
+    }
+
+    /// Stores a record, which waits for a person if the policy reviews tools.
+    async fn store(&self, record: Record, mode: PutMode) -> Result<StoredRecord> {
+        let stored = self.engine.admin().store_from(ReviewSource::Tools, &self.scope, vec![record], mode).await?;
+        let missing = || Error::new(ErrorKind::Internal, "named_records", "the store gave no answer for the record");
+        stored.into_iter().next().ok_or_else(missing)
     }
 
     /// Deletes records for good.

@@ -1,6 +1,9 @@
 //! Tools with which a model searches and writes memories itself. Their names are those of the engine's MCP tools.
 
-use memory_engine::{Error, ErrorKind, MemoryEngine, RecallHit, RecallQuery, Role, Scope, Turn};
+use memory_engine::{
+    Error, ErrorKind, MemoryEngine, RecallHit, RecallQuery, Role, Scope, Turn,
+    review::{ReviewMode, ReviewSource},
+};
 use rig_core::tool::{PortableTool, ToolErrorKind, ToolExecutionError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -140,6 +143,9 @@ pub struct AddMemoryArgs {
 pub struct AddedMemory {
     /// The id.
     pub id: String,
+    /// Says that the memory waits until a person accepts it, if the engine reviews what tools store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<&'static str>,
 }
 
 impl AddMemory {
@@ -180,8 +186,11 @@ impl PortableTool for AddMemory {
     }
 
     async fn call(&self, arguments: AddMemoryArgs) -> Result<AddedMemory, Error> {
-        let id = self.engine.remember(&self.scope, Turn::note(arguments.text)).await?;
-        Ok(AddedMemory { id: id.to_string() })
+        let source = ReviewSource::Tools;
+        let id = self.engine.remember_from(source, &self.scope, Turn::note(arguments.text)).await?;
+        let waits = self.engine.review_policy().mode(source) == ReviewMode::Review;
+        let message = "The memory waits until a person accepts it; searches do not find it before.";
+        Ok(AddedMemory { id: id.to_string(), message: waits.then_some(message) })
     }
 }
 

@@ -7,6 +7,7 @@ use memory_engine::{
     admin::EnrichmentReport,
     audit::{AuditContext, in_context},
     enrichment::fact_keys,
+    review::ReviewSource,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use super::{
     metadata,
     owner::{self, MemoryOwner, OwnerParams},
     params::{Mem0Api, ParamGroup, Params, request},
+    responses::MEMORY_WAITS,
     selection::FormatParam,
     service::Mem0,
     time,
@@ -70,6 +72,8 @@ pub(super) struct AddOutcome {
     pub(super) results: Vec<AddResult>,
     /// True if facts are still being extracted in the background.
     pub(super) is_pending: bool,
+    /// True if the memories wait until a person accepts them.
+    pub(super) waits_for_review: bool,
 }
 
 /// The result for one memory.
@@ -91,6 +95,9 @@ pub(super) struct AddResult {
     /// A copy of the text, for clients of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<AddedText>,
+    /// Says that the memory waits until a person accepts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -196,15 +203,21 @@ impl Mem0 {
         let extracts_facts = input.infer && !input.is_procedural;
         let records = self.records(address, input);
         let Some(event) = records.first().map(|record| record.id) else {
-            return Ok(AddOutcome { event: None, results: Vec::new(), is_pending: false });
+            return Ok(AddOutcome { event: None, results: Vec::new(), is_pending: false, waits_for_review: false });
         };
         if !extracts_facts {
-            let results = records.iter().map(AddResult::verbatim).collect();
-            self.engine.store(address, records, PutMode::Create).await?;
-            return Ok(AddOutcome { event: Some(event), results, is_pending: false });
+            // Unlike the turns of a conversation, these are statements of the client.
+            let source = ReviewSource::Tools;
+            let stored = self.engine.admin().store_from(source, address, records.clone(), PutMode::Create).await?;
+            let waits_for_review = stored.iter().any(|stored| stored.is_pending);
+            let result =
+                |record| if waits_for_review { AddResult::waiting(record) } else { AddResult::verbatim(record) };
+            let results = records.iter().map(result).collect();
+            return Ok(AddOutcome { event: Some(event), results, is_pending: false, waits_for_review });
         }
         let EnrichmentReport { facts, pending, .. } = self.engine.admin().enrich(address, records, timeout).await?;
-        Ok(AddOutcome { event: Some(event), results: self.fact_results(&facts).await?, is_pending: pending })
+        let results = self.fact_results(&facts).await?;
+        Ok(AddOutcome { event: Some(event), results, is_pending: pending, waits_for_review: false })
     }
 
     /// Makes a record of each message, except for instructions to the model. The record is a turn if facts are
@@ -284,6 +297,7 @@ impl AddResult {
             actor_id: None,
             role: None,
             data: None,
+            message: None,
         }
     }
 
@@ -294,6 +308,11 @@ impl AddResult {
             role: Some(record.role.as_ref().map(|role| role.as_str().to_owned())),
             ..Self::new(record, "ADD")
         }
+    }
+
+    /// Returns the result for a message that waits for a review.
+    fn waiting(record: &Record) -> Self {
+        Self { event: "NONE", message: Some(MEMORY_WAITS), ..Self::verbatim(record) }
     }
 
     /// Adds the fields that clients of the platform read.

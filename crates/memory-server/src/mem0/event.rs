@@ -27,15 +27,15 @@ impl Mem0 {
     /// # Errors
     /// 404 if the key does not reach this record, or if it has been deleted.
     pub(super) async fn event(&self, access: &Access, id: RecordId) -> Result<EventState, Mem0Error> {
-        let first = self.find(access, id).await?;
-        let first = first.filter(|record| metadata::text(record, metadata::EVENT) == Some(&id.to_string()));
-        let first = first.ok_or_else(|| Mem0Error::not_found("Event not found!"))?;
+        let first = self.first_of_event(access, id).await?.ok_or_else(|| Mem0Error::not_found("Event not found!"))?;
         let same_event = Filter::eq(Field::Metadata(metadata::EVENT.into()), id.to_string().as_str())
             .and(Filter::eq(Field::Kind, first.kind.as_str()))
             .and(Filter::eq(Field::State, State::Active.as_str()));
         let query = ScanQuery::oldest(1000).with_filter(same_event);
         let stored: Vec<Record> = self.engine.scan(&first.scope, &query).await?.records;
-        let (status, results) = if first.kind == Kind::TURN {
+        let (status, results) = if first.state == State::Pending {
+            ("PENDING", Vec::new())
+        } else if first.kind == Kind::TURN {
             let turns: Vec<RecordId> = stored.iter().map(|turn| turn.id).collect();
             let facts = self.engine.admin().facts_from(&first.scope, &turns).await?;
             let status = if facts.is_empty() { self.extraction_status(&first.scope).await? } else { "SUCCEEDED" };
@@ -53,6 +53,19 @@ impl Mem0 {
             created_at: recorded_at.clone(),
             updated_at: recorded_at,
         })
+    }
+
+    /// Returns the first record of an event, which may wait for a review.
+    async fn first_of_event(&self, access: &Access, id: RecordId) -> Result<Option<Record>, Mem0Error> {
+        for scope in access.scopes()? {
+            let record = self.engine.get(&scope, id).await?;
+            let is_first = |record: &Record| metadata::text(record, metadata::EVENT) == Some(&id.to_string());
+            let is_visible = |record: &Record| row::is_readable(record) || record.state == State::Pending;
+            if let Some(record) = record.filter(is_first).filter(is_visible) {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the status of a turn without facts, derived from all extraction jobs in its scope.

@@ -1,6 +1,8 @@
 //! Reads, changes and deletes one memory.
 
-use memory_engine::{ErrorKind, PutMode, Record, RecordId, Timestamp, Trust, enrichment::fact_keys};
+use memory_engine::{
+    ErrorKind, PutMode, Record, RecordId, Timestamp, Trust, enrichment::fact_keys, review::ReviewSource,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
@@ -118,6 +120,15 @@ impl MemoryChange {
     }
 }
 
+/// A memory after a request to change it.
+#[derive(Debug)]
+pub(super) struct ChangedMemory {
+    /// The memory; unchanged if the change waits.
+    pub(super) record: Record,
+    /// True if the change waits until a person accepts it.
+    pub(super) is_pending: bool,
+}
+
 /// Parses an id.
 pub(super) fn parse_id(text: &str) -> Result<RecordId, Mem0Error> {
     text.parse().map_err(|_| Mem0Error::bad_request("memory_id should be a valid UUID"))
@@ -138,7 +149,7 @@ impl Mem0 {
         Ok(None)
     }
 
-    /// Changes a memory, and returns the changed record.
+    /// Changes a memory. If the review policy reviews tools, the change waits, and the memory stays as it is.
     ///
     /// # Errors
     /// 400 if the memory is immutable, 404 if the key does not reach it.
@@ -147,32 +158,42 @@ impl Mem0 {
         access: &Access,
         id: RecordId,
         change: &MemoryChange,
-    ) -> Result<Record, Mem0Error> {
-        self.rewrite(access, id, |record| {
+    ) -> Result<ChangedMemory, Mem0Error> {
+        let change = |record: &mut Record| {
             if metadata::is_set(record, metadata::IMMUTABLE) {
                 return Err(Mem0Error::bad_request("this memory is immutable; it can be deleted but not changed"));
             }
             change.apply(record, self.engine.clock().now());
             Ok(())
-        })
-        .await
+        };
+        self.rewrite(access, id, Some(ReviewSource::Tools), change).await
     }
 
-    /// Stores a changed record. Retries with the newest revision if another writer has changed it in the meantime.
+    /// Stores a changed record, as the review policy says for `source`. Retries with the newest revision if another
+    /// writer has changed it in the meantime.
     async fn rewrite(
         &self,
         access: &Access,
         id: RecordId,
+        source: Option<ReviewSource>,
         change: impl Fn(&mut Record) -> Result<(), Mem0Error>,
-    ) -> Result<Record, Mem0Error> {
+    ) -> Result<ChangedMemory, Mem0Error> {
         let mut retries = 0;
         loop {
-            let mut record = self.find(access, id).await?.ok_or_else(unknown)?;
-            let scope = record.scope.clone();
-            let revision = record.revision;
+            let current = self.find(access, id).await?.ok_or_else(unknown)?;
+            let scope = current.scope.clone();
+            let mode = PutMode::Update { revision: current.revision };
+            let mut record = current.clone();
             change(&mut record)?;
-            match self.engine.store(&scope, vec![record.clone()], PutMode::Update { revision }).await {
-                Ok(_) => return Ok(record),
+            let stored = match source {
+                Some(source) => self.engine.admin().store_from(source, &scope, vec![record.clone()], mode).await,
+                None => self.engine.store(&scope, vec![record.clone()], mode).await.map(|_| Vec::new()),
+            };
+            match stored {
+                Ok(stored) if stored.iter().any(|stored| stored.is_pending) => {
+                    return Ok(ChangedMemory { record: current, is_pending: true });
+                }
+                Ok(_) => return Ok(ChangedMemory { record, is_pending: false }),
                 Err(e) if e.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
                 Err(e) if e.kind() == ErrorKind::NotFound => return Err(unknown()),
                 Err(e) => return Err(e.into()),
@@ -208,14 +229,15 @@ impl Mem0 {
             return Err(Mem0Error::bad_request("feedback must be POSITIVE, NEGATIVE, VERY_NEGATIVE or null"));
         }
         let stored = json!({ "feedback": feedback, "feedback_reason": params.feedback_reason });
-        self.rewrite(access, id, |record| {
+        // A rating is no statement, and is not reviewed.
+        let change = |record: &mut Record| {
             match &feedback {
                 Some(_) => drop(record.metadata.insert(metadata::FEEDBACK.into(), stored.clone())),
                 None => drop(record.metadata.shift_remove(metadata::FEEDBACK)),
             }
             Ok(())
-        })
-        .await?;
+        };
+        self.rewrite(access, id, None, change).await?;
         Ok(Feedback { id: id.to_string(), feedback, feedback_reason: params.feedback_reason })
     }
 }

@@ -18,7 +18,7 @@ use super::{
     messages::Dialogue,
     owner::{MemoryOwner, OwnerParams, names_an_owner},
     params::{Body, Int, Mem0Api, ParamGroup, StrictQuery, request},
-    responses::{Confirmation, Mem0Response, Results, message, not_served, refuse},
+    responses::{CHANGE_WAITS, Confirmation, Mem0Response, Results, message, not_served, refuse},
     row::{self, MemoryRow, SearchScore},
     search::{DEFAULT_THRESHOLD, SearchParams},
     selection::VisibilityParams,
@@ -161,8 +161,8 @@ async fn update(
     Path(id): Path<String>,
     Body(params): Body<UpdateParams>,
 ) -> Mem0Response<Confirmation> {
-    mem0.change(&access, parse_id(&id)?, &params.into_change()?).await?;
-    message("Memory updated successfully!")
+    let changed = mem0.change(&access, parse_id(&id)?, &params.into_change()?).await?;
+    message(if changed.is_pending { CHANGE_WAITS } else { "Memory updated successfully!" })
 }
 
 async fn delete(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<Confirmation> {

@@ -5,7 +5,7 @@ use axum::{
     extract::{Path, State},
     http::{HeaderMap, Uri},
 };
-use memory_engine::{Record, RecordId};
+use memory_engine::RecordId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,7 +23,7 @@ use super::{
     owner::{MemoryOwner, OwnerParams},
     page::{ListPage, PageOf, PageParams},
     params::{Body, Mem0Api, ParamGroup, QueryParams, StrictQuery, request},
-    responses::{Confirmation, ListOrObject, Mem0Response, Results, message, not_served},
+    responses::{CHANGE_WAITS, Confirmation, ListOrObject, MEMORY_WAITS, Mem0Response, Results, message, not_served},
     row::{self, MemoryRow},
     search::SearchParams,
     selection::{FieldsParam, FormatParam, SelectionParams, VisibilityParams, one_filter},
@@ -210,9 +210,10 @@ async fn ping(access: Access) -> Mem0Response<Ping> {
 async fn add_v3(State(mem0): State<Mem0>, access: Access, Body(request): Body<AddRequest>) -> Mem0Response<Accepted> {
     let input = request.into_input(API, &access)?;
     let added = mem0.add(&access, input, mem0.platform_add_timeout).await?;
-    let (status, message) = match added.is_pending {
-        true => ("PENDING", "Memory processing has been queued for background execution"),
-        false => ("SUCCEEDED", "Memories have been stored"),
+    let (status, message) = match (added.is_pending, added.waits_for_review) {
+        (_, true) => ("PENDING", MEMORY_WAITS),
+        (true, false) => ("PENDING", "Memory processing has been queued for background execution"),
+        (false, false) => ("SUCCEEDED", "Memories have been stored"),
     };
     Ok(Json(Accepted {
         message,
@@ -368,8 +369,9 @@ async fn update(
     Path(id): Path<String>,
     Body(params): Body<UpdateParams>,
 ) -> Mem0Response<MemoryRow> {
-    let record: Record = mem0.change(&access, parse_id(&id)?, &params.into_change()?).await?;
-    Ok(Json(MemoryRow::new(&record, API)))
+    let changed = mem0.change(&access, parse_id(&id)?, &params.into_change()?).await?;
+    let row = MemoryRow::new(&changed.record, API);
+    Ok(Json(if changed.is_pending { row.with_message(CHANGE_WAITS) } else { row }))
 }
 
 async fn delete(
@@ -440,8 +442,12 @@ async fn update_batch(
     for (id, _) in &changes {
         mem0.find(&access, *id).await?.ok_or_else(unknown)?;
     }
+    let mut waiting = 0;
     for (id, change) in &changes {
-        mem0.change(&access, *id, change).await?;
+        waiting += u32::from(mem0.change(&access, *id, change).await?.is_pending);
+    }
+    if waiting > 0 {
+        return message(format!("{waiting} of {} changes wait until a person accepts them", changes.len()));
     }
     message(format!("Successfully updated {} memories", changes.len()))
 }

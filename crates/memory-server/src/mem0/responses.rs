@@ -9,6 +9,12 @@ use serde::Serialize;
 
 use super::{error::Mem0Error, service::Mem0};
 
+/// The text for a new memory that waits for a review.
+pub(super) const MEMORY_WAITS: &str = "The memory waits until a person accepts it; searches do not find it before.";
+/// The text for a change that waits for a review.
+pub(super) const CHANGE_WAITS: &str =
+    "The change waits until a person accepts it; the memory stays as it is until then.";
+
 /// The result of a handler.
 pub(super) type Mem0Response<T> = Result<Json<T>, Mem0Error>;
 

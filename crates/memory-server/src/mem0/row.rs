@@ -93,6 +93,9 @@ pub(super) struct MemoryRow {
     platform: Option<PlatformFields>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     score: Option<SearchScore>,
+    /// Says that a requested change waits until a person accepts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'static str>,
 }
 
 /// The fields that only the platform shows.
@@ -158,7 +161,12 @@ impl MemoryRow {
                     .map(|feedback| feedback.get("feedback").cloned().unwrap_or_default()),
             }),
             score: None,
+            message: None,
         }
+    }
+
+    pub(super) fn with_message(self, message: &'static str) -> Self {
+        Self { message: Some(message), ..self }
     }
 
     pub(super) fn with_score(self, score: SearchScore) -> Self {

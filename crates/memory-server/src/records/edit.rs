@@ -1,6 +1,6 @@
 //! Corrections of a text.
 
-use axum::{Json, body::Bytes, extract::State};
+use axum::{Json, body::Bytes, extract::State, http::StatusCode};
 use memory_engine::{MemoryEngine, RecordId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,13 @@ pub(super) struct EditRequest {
 pub(super) struct EditReply {
     /// The id of the record with the new text. A fact gets a new one.
     id: String,
+}
+
+/// Refuses corrections on a server whose keys take no decisions about memories.
+pub(super) async fn refuse(_: Access) -> Fault {
+    let message = "memories are reviewed, and this server takes no decisions (review_api.enabled = false), so that \
+                   texts cannot be corrected here; `memory review` decides about those that wait";
+    Fault::new(StatusCode::FORBIDDEN, message)
 }
 
 pub(super) async fn edit(

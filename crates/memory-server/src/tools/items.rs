@@ -7,8 +7,9 @@ use axum::{
     body::Bytes,
     extract::{Query, State, rejection::QueryRejection},
     http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
 };
-use memory_engine_tool_backends::{ItemQuery, ItemStore, NamespaceQuery, StoreItem};
+use memory_engine_tool_backends::{ItemQuery, ItemStore, ItemWrite, NamespaceQuery, StoreItem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -28,7 +29,15 @@ pub(super) fn routes() -> Routes<Arc<ToolsState>> {
     let search = operation("searchItems", "Searches items: best first with a query, else those written last first.");
     let namespaces = operation("listNamespaces", "Lists the namespaces of all items.");
     Routes::new("items", "LangGraph's store on the memory of a user.")
-        .put("/store/items", put_item, put.body::<NewItem>().status("204", "The item is written."))
+        .put(
+            "/store/items",
+            put_item,
+            put.body::<NewItem>().status("204", "The item is written.").response::<WaitingItem>(
+                "202",
+                "The item waits until a person accepts it.",
+                "application/json",
+            ),
+        )
         .get("/store/items", get_item, get)
         .delete(
             "/store/items",
@@ -107,6 +116,12 @@ struct ItemAnswer {
     score: Option<f64>,
 }
 
+/// The answer to an item that waits for a review.
+#[derive(Serialize, JsonSchema)]
+struct WaitingItem {
+    message: &'static str,
+}
+
 #[derive(Serialize, JsonSchema)]
 struct Items {
     #[schemars(with = "Vec<ItemAnswer>")]
@@ -133,7 +148,7 @@ async fn put_item(
     query: UserParams,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<StatusCode, Fault> {
+) -> Result<Response, Fault> {
     let item: NewItem = parse_body(&body, "namespace, key and value")?;
     if item.ttl.is_some() {
         return Err(Fault::bad_request("ttl is not supported; delete the item when it is not needed any more"));
@@ -144,8 +159,13 @@ async fn put_item(
         Some(Index::Fields(fields)) => Some(fields),
     };
     let store = tools.item_store(&access, &headers, query)?;
-    store.put(&item.namespace, &item.key, &item.value, indexed.as_deref()).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(match store.put(&item.namespace, &item.key, &item.value, indexed.as_deref()).await? {
+        ItemWrite::Done => StatusCode::NO_CONTENT.into_response(),
+        ItemWrite::Waiting => {
+            let message = "the item waits until a person accepts it; until then the earlier one stays";
+            (StatusCode::ACCEPTED, Json(WaitingItem { message })).into_response()
+        }
+    })
 }
 
 async fn get_item(

@@ -30,25 +30,42 @@ const MAX_RETRIES: usize = 5;
 #[must_use]
 pub struct ItemStore(NamedRecords);
 
+/// The outcome of [`ItemStore::put`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemWrite {
+    /// The item is written.
+    Done,
+    /// The item waits until a person accepts it.
+    Waiting,
+}
+
 impl ItemStore {
     /// A store with the items at `scope`, usually that of a user.
     pub fn new(engine: MemoryEngine, scope: Scope) -> Self {
         Self(NamedRecords::new(engine, scope, item::NAME))
     }
 
+    /// Returns the scope of the items.
+    pub fn scope(&self) -> &Scope {
+        &self.0.scope
+    }
+
     /// Writes an item, in place of an earlier one with the same namespace and key. `indexed` are the fields of the
-    /// value whose texts are searched, such as `person.name`: all if it is `None`, none if it is empty.
+    /// value whose texts are searched, such as `person.name`: all if it is `None`, none if it is empty. If the review
+    /// policy reviews [tools](memory_engine::review::ReviewSource::Tools), the item waits until a person accepts it,
+    /// and the earlier one stays.
     ///
     /// # Errors
-    /// `InvalidInput` for an empty label, key or namespace, or one that is too long or has a full stop in a label, and
-    /// for a value of more than 200 000 bytes; `Conflict` if others keep changing the item; the errors of the store.
+    /// `Unauthorized` if the policy rejects tools, or a person has rejected the same text; `InvalidInput` for an empty
+    /// label, key or namespace, or one that is too long or has a full stop in a label, and for a value of more than
+    /// 200 000 bytes; `Conflict` if others keep changing the item; the errors of the store.
     pub async fn put(
         &self,
         namespace: &[String],
         key: &str,
         value: &Map<String, Value>,
         indexed: Option<&[String]>,
-    ) -> Result<()> {
+    ) -> Result<ItemWrite> {
         check_names(namespace, key)?;
         let size = serde_json::to_string(value).map_or(0, |json| json.len());
         if size > MAX_VALUE_BYTES {
@@ -61,16 +78,18 @@ impl ItemStore {
             item::fill(record, namespace, key, value, indexed);
         };
         for _ in 0..MAX_RETRIES {
-            let is_written = match self.0.find(&name).await? {
-                None => self.0.create(&name, fill).await? == WriteOutcome::Done,
+            let outcome = match self.0.find(&name).await? {
+                None => self.0.create(&name, fill).await?,
                 Some(mut record) => {
                     fill(&mut record);
                     record.occurred_at = self.0.engine.clock().now();
-                    self.0.replace(record).await? == WriteOutcome::Done
+                    self.0.replace(record).await?
                 }
             };
-            if is_written {
-                return Ok(());
+            match outcome {
+                WriteOutcome::Done => return Ok(ItemWrite::Done),
+                WriteOutcome::Waiting => return Ok(ItemWrite::Waiting),
+                WriteOutcome::Conflict => {}
             }
         }
         Err(Error::new(ErrorKind::Conflict, OPERATION, "others keep changing the item; try again"))

@@ -51,6 +51,18 @@ impl MemoryFiles {
         Ok(self.0.find(path.as_str()).await?.and_then(MemoryFile::of))
     }
 
+    /// Returns the file of this path as it will be once a person accepts the change of it that waits.
+    pub(crate) async fn find_changed(&self, path: &MemoryPath) -> Result<Option<MemoryFile>> {
+        let Some(file) = self.find(path).await? else { return Ok(None) };
+        self.with_waiting_change(file).await.map(Some)
+    }
+
+    /// Returns a file as it will be once a person accepts the change of it that waits.
+    pub(crate) async fn with_waiting_change(&self, file: MemoryFile) -> Result<MemoryFile> {
+        let Some(record) = &file.record else { return Ok(file) };
+        Ok(self.0.engine.waiting_change(record).await?.and_then(MemoryFile::of).unwrap_or(file))
+    }
+
     pub(crate) async fn create(&self, path: &MemoryPath, text: &str) -> Result<WriteOutcome> {
         let fill = |record: &mut Record| {
             record.trust = Trust::Assistant;

@@ -1,6 +1,6 @@
 //! Executes the commands of Anthropic's memory tool on records.
 
-use memory_engine::{Error, MemoryEngine, Result, Scope};
+use memory_engine::{Error, ErrorKind, MemoryEngine, Result, Scope};
 use serde_json::Value;
 
 use super::{
@@ -21,6 +21,8 @@ const MAX_LINES: usize = 999_999;
 const MAX_REPORTED_LINES: usize = 20;
 /// Maximum number of characters that a refusal quotes.
 const MAX_QUOTED_CHARS: usize = 500;
+/// The text for the model after a command whose effect waits for a review.
+const WAITING: &str = "The change waits until a person accepts it. Until then the files stay as they are.";
 /// Number of lines before and after a change in its result.
 const CONTEXT_LINES: usize = 2;
 
@@ -87,6 +89,10 @@ impl MemoryTool {
         match self.execute(input).await {
             Ok(content) => Ok(ToolResult { content, is_error: false }),
             Err(CommandError::Refused(content)) => Ok(ToolResult { content, is_error: true }),
+            // The review policy.
+            Err(CommandError::Store(e)) if e.kind() == ErrorKind::Unauthorized => {
+                Ok(ToolResult { content: e.message().to_owned(), is_error: true })
+            }
             Err(CommandError::Store(e)) => Err(e),
         }
     }
@@ -134,13 +140,14 @@ impl MemoryTool {
         }
         match self.files.create(path, text).await? {
             WriteOutcome::Done => Ok(format!("File created successfully at: {path}")),
+            WriteOutcome::Waiting => Ok(WAITING.to_owned()),
             WriteOutcome::Conflict => Err(format!("File {path} already exists").into()),
         }
     }
 
     /// Replaces the text of a file by that which `change` returns.
     async fn edit(&self, path: &MemoryPath, change: impl Fn(&str) -> Refusable<EditedFile>) -> CommandResult {
-        let Some(file) = self.files.find(path).await? else {
+        let Some(file) = self.files.find_changed(path).await? else {
             let files = self.files.all().await?;
             let is_folder = path.is_root() || is_folder(path, &files);
             let refusal = if is_folder {
@@ -154,6 +161,8 @@ impl MemoryTool {
         check_text(&edit.file_text)?;
         match self.files.replace(file, &edit.file_text).await? {
             WriteOutcome::Done => Ok(edit.answer),
+            // Without the lines around the change: they have not been reviewed either.
+            WriteOutcome::Waiting => Ok(WAITING.to_owned()),
             WriteOutcome::Conflict => {
                 Err(format!("The file {path} was changed at the same time. View it, and repeat the edit if needed.")
                     .into())
@@ -180,9 +189,13 @@ impl MemoryTool {
         let all = self.files.all().await?;
         let moved: Vec<MemoryFile> = all.iter().filter(|file| file.path.is_at_or_below(old)).cloned().collect();
         check_rename(old, new, &moved, &all)?;
+        let mut is_waiting = false;
         for (index, file) in moved.iter().enumerate() {
-            let outcome = self.files.set_path(file, &file.path.moved(old, new)).await;
-            if matches!(outcome, Ok(WriteOutcome::Done)) {
+            let new_path = file.path.moved(old, new);
+            let file = self.files.with_waiting_change(file.clone()).await?;
+            let outcome = self.files.set_path(&file, &new_path).await;
+            if let Ok(WriteOutcome::Done | WriteOutcome::Waiting) = outcome {
+                is_waiting |= matches!(outcome, Ok(WriteOutcome::Waiting));
                 continue;
             }
             for file in &moved[..index] {
@@ -193,7 +206,7 @@ impl MemoryTool {
                 format!("{old} or {new} was changed at the same time. View them, and repeat the command.").into()
             );
         }
-        Ok(format!("Successfully renamed {old} to {new}"))
+        Ok(if is_waiting { WAITING.to_owned() } else { format!("Successfully renamed {old} to {new}") })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `update_memory`.
 
-use memory_engine::{Error, PutMode, Result, retention::RecordPatch};
-use rmcp::model::{CallToolResult, JsonObject, Tool};
+use memory_engine::{Error, PutMode, Result, retention::RecordPatch, review::ReviewSource};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -9,6 +9,8 @@ use super::support::{ToolContext, build_tool, find_memory, parse_arguments, to_r
 use crate::mcp::{caller::Caller, memory::Memory};
 
 pub(super) const NAME: &str = "update_memory";
+/// The note in the result if the new text waits for a review.
+const PENDING_NOTE: &str = "The new text waits until a person accepts it; the memory stays as it is until then.";
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -38,14 +40,25 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     if arguments.text.trim().is_empty() && arguments.pinned.is_none() {
         return Err(Error::invalid(NAME, "it changes nothing; give a text, or pinned"));
     }
+    let mut is_pending = false;
     if !arguments.text.trim().is_empty() {
-        record.text = arguments.text;
+        let mut changed = record.clone();
+        changed.text = arguments.text;
         // If two clients correct a memory at the same time, the second one is refused.
         let mode = PutMode::Update { revision: record.revision };
-        memory.engine.store(&scope, vec![record.clone()], mode).await?;
+        let admin = memory.engine.admin();
+        let stored = admin.store_from(ReviewSource::Tools, &scope, vec![changed.clone()], mode).await?;
+        is_pending = stored.iter().any(|stored| stored.is_pending);
+        if !is_pending {
+            record = changed;
+        }
     }
     if let Some(pinned) = arguments.pinned {
         memory.engine.patch(&scope, &[record.id], RecordPatch::default().pinned(pinned)).await?;
     }
-    to_result(&Memory::from(&record))
+    let mut result = to_result(&Memory::from(&record))?;
+    if is_pending {
+        result.content.push(ContentBlock::text(PENDING_NOTE));
+    }
+    Ok(result)
 }
