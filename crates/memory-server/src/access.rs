@@ -27,6 +27,10 @@ struct AccessRange {
     tenant: Scope,
     users: Option<BTreeSet<String>>,
     is_for_metrics: bool,
+    /// True if the server requires no key.
+    is_open: bool,
+    /// True if it may read the figures of the whole process.
+    reads_process: bool,
 }
 
 /// The owner of the memories that a request names, in the dimensions of a [`Scope`]. Unnamed dimensions are `None`.
@@ -61,7 +65,14 @@ impl Access {
     /// `InvalidInput` for an invalid tenant name.
     pub fn tenant(name: impl Into<String>, tenant: impl Into<String>) -> Result<Self> {
         let tenant = Scope::tenant_wide(tenant)?;
-        Ok(Self(Arc::new(AccessRange { name: name.into(), tenant, users: None, is_for_metrics: false })))
+        Ok(Self(Arc::new(AccessRange {
+            name: name.into(),
+            tenant,
+            users: None,
+            is_for_metrics: false,
+            is_open: false,
+            reads_process: false,
+        })))
     }
 
     /// Restricts the access to these users.
@@ -82,6 +93,32 @@ impl Access {
     /// Restricts the access to the metrics: every route but `GET /metrics` is refused.
     pub fn only_metrics(self) -> Self {
         Self(Arc::new(AccessRange { is_for_metrics: true, ..AccessRange::clone(&self.0) }))
+    }
+
+    /// Returns the access of every caller of a server that requires no key.
+    pub(crate) fn opened(self) -> Self {
+        Self(Arc::new(AccessRange { is_open: true, reads_process: true, ..AccessRange::clone(&self.0) }))
+    }
+
+    /// Allows to read the figures of the whole process, which count the requests of all tenants. Default: only if all
+    /// keys of the server are for one tenant.
+    pub fn with_process_figures(self) -> Self {
+        Self(Arc::new(AccessRange { reads_process: true, ..AccessRange::clone(&self.0) }))
+    }
+
+    /// Returns true if it covers all users of its tenant, and may read the figures of the whole process.
+    pub(crate) fn reads_process(&self) -> bool {
+        self.is_for_all_users() && self.0.reads_process
+    }
+
+    /// Returns the scope of its tenant.
+    pub(crate) fn tenant_scope(&self) -> &Scope {
+        &self.0.tenant
+    }
+
+    /// Returns true if the server requires no key, so that all callers are one.
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.is_open
     }
 
     /// Returns the name of the key, for logs.

@@ -22,6 +22,7 @@ mod prompter;
 mod relay;
 mod replacement;
 mod reply;
+mod response_owner;
 mod responses;
 mod service;
 mod sessions;

@@ -55,13 +55,13 @@ enum AccessRule {
 impl Guard {
     /// Gives every caller this access, without a key. For a server that listens on the loopback only.
     pub fn open(access: Access) -> Self {
-        Self { rule: Arc::new(AccessRule::Open(access)), tokens: None }
+        Self { rule: Arc::new(AccessRule::Open(access.opened())), tokens: None }
     }
 
     /// Requires one of these keys, as `X-Memory-Key: KEY`, `X-API-Key: KEY`, `Authorization: Bearer KEY` or
     /// `Authorization: Token KEY`. The first of these headers that is present counts.
     pub fn keys(keys: KeyRing) -> Self {
-        Self { rule: Arc::new(AccessRule::Keys(keys)), tokens: None }
+        Self { rule: Arc::new(AccessRule::Keys(keys.with_process_figures())), tokens: None }
     }
 
     /// Accepts tokens in addition to keys.

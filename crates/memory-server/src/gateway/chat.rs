@@ -28,6 +28,7 @@ use super::{
     pending_turn::PendingTurn,
     prompt::Prompt,
     relay::upstream_headers,
+    response_owner::{ResponseOwner, check_owner},
     sessions::Continuation,
     state::GatewayState,
     thread::{Thread, TurnKey},
@@ -112,6 +113,9 @@ impl GatewayState {
         let body = ChatBody::read(self.read_body(body).await?, dialect).map_err(Fault::bad_request)?;
         let Route { service, model } = self.route(body.model())?;
         let names = OwnerSources { headers: &parts.headers, path, body: body.owner() };
+        for id in body.continued_id().into_iter().chain(body.conversation_id()) {
+            check_owner(&self.engine, &self.sessions, access, id).await?;
+        }
         let conversation = self.resolve_conversation(access, &names, &body, memory_use).await?;
         let asked_at = self.options.clock.now();
         let prompt = match memory_use {
@@ -144,6 +148,8 @@ impl GatewayState {
         let session = conversation.identity.session().filter(|_| memory_use != MemoryUse::Off);
         // An upstream that is served by conversion stores no responses.
         let is_continuable = dialect == Dialect::Responses && conversion.is_none();
+        let recall_scope = &conversation.identity.recall_scope;
+        let owner = is_continuable.then(|| ResponseOwner::of(&self.engine, access, recall_scope)).flatten();
         let recorder = is_continuable.then(|| self.continuation_recorder(conversation, &body));
         let writer = (memory_use == MemoryUse::On).then(|| self.turns.clone());
         Ok(ChatExchange {
@@ -154,7 +160,7 @@ impl GatewayState {
             is_streamed: body.is_streamed(),
             prompt,
             session,
-            turn: PendingTurn::new(turn, writer, recorder),
+            turn: PendingTurn::new(turn, writer, recorder, owner),
             options: Arc::clone(&self.options),
         })
     }

@@ -104,6 +104,7 @@ impl ChatExchange {
                 if status.is_success() {
                     self.upstream_dialect().add_body(&mut accumulator, &body);
                     accumulator.usage().count(&self.service.name);
+                    self.turn.record_owner(&accumulator).await;
                 }
                 let mut failed_stage = None;
                 if accumulator.is_complete() && !self.turn.store_complete(&accumulator).await {

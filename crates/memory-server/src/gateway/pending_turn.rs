@@ -1,8 +1,8 @@
 //! The turn of a request, until its reply is known.
 
 use super::{
-    continuation::ContinuationRecorder, reply::ReplyAccumulator, thread::assistant_text, turn::ChatTurn,
-    turn_writer::TurnWriter,
+    continuation::ContinuationRecorder, reply::ReplyAccumulator, response_owner::ResponseOwner, thread::assistant_text,
+    turn::ChatTurn, turn_writer::TurnWriter,
 };
 
 /// The turn of a request, until its reply is known and it is stored.
@@ -13,6 +13,8 @@ pub(super) struct PendingTurn {
     writer: Option<TurnWriter>,
     /// For replies that a later request can continue by their id.
     recorder: Option<ContinuationRecorder>,
+    /// `None` once the owner of the response is recorded, and for replies that no upstream stores.
+    owner: Option<ResponseOwner>,
 }
 
 /// The reason why a reply is incomplete.
@@ -39,8 +41,18 @@ impl PendingTurn {
         turn: Option<ChatTurn>,
         writer: Option<TurnWriter>,
         recorder: Option<ContinuationRecorder>,
+        owner: Option<ResponseOwner>,
     ) -> Self {
-        Self { turn, writer, recorder }
+        Self { turn, writer, recorder, owner }
+    }
+
+    /// Records the owner of the response, once its id is known. Call it before the client gets the id.
+    pub(super) async fn record_owner(&mut self, reply: &ReplyAccumulator) {
+        if let Some(id) = reply.response_id()
+            && let Some(owner) = self.owner.take()
+        {
+            owner.record(id).await;
+        }
     }
 
     /// Stores the turn with a complete reply. Returns false if it should have been stored and is not.

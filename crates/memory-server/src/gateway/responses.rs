@@ -1,4 +1,4 @@
-//! Routes of stored responses, which pass requests on unchanged.
+//! Routes of stored responses, which pass requests of their owner on unchanged.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,14 +11,15 @@ use super::{
     dialect::Dialect,
     openai::{OpenAiAccess, error_response},
     relay::dialect_request,
+    response_owner::check_owner,
     state::GatewayState,
 };
 use crate::fault::Fault;
 
-/// Passes a request about a stored response on to the first upstream that speaks Responses.
+/// Passes a request about a stored response of this key on to the first upstream that speaks Responses.
 pub(super) async fn stored_response(
     State(gateway): State<Arc<GatewayState>>,
-    _: OpenAiAccess,
+    OpenAiAccess(access): OpenAiAccess,
     Path(path): Path<BTreeMap<String, String>>,
     request: Request,
 ) -> Response {
@@ -29,11 +30,12 @@ pub(super) async fn stored_response(
     };
     let rest = path.get("rest").map(String::as_str).unwrap_or_default();
     let path: Vec<&str> = ["responses"].into_iter().chain(rest.split('/')).collect();
-    match gateway.read_body(body).await {
-        Ok(body) => {
+    let owned = check_owner(&gateway.engine, &gateway.sessions, &access, path.get(1).unwrap_or(&"")).await;
+    match (owned, gateway.read_body(body).await) {
+        (Ok(()), Ok(body)) => {
             let request = dialect_request(Dialect::Responses, service, &path, parts, body);
             gateway.forward(service, Dialect::Responses, &request, gateway.options.plain_timeout).await
         }
-        Err(fault) => error_response(fault),
+        (Err(fault), _) | (_, Err(fault)) => error_response(fault),
     }
 }

@@ -155,6 +155,7 @@ impl StreamRelay<'_> {
     /// `was_mid_event` is the state of the framer before these bytes.
     async fn pass_on(&mut self, FramedBytes { bytes, complete }: FramedBytes, was_mid_event: bool) {
         self.read_events(&complete);
+        self.turn.record_owner(&self.reply).await;
         if self.is_malformed {
             return;
         }

@@ -208,8 +208,10 @@ async fn a_tool_result_continues_the_response_that_called_the_tool() {
 #[tokio::test]
 async fn stored_responses_and_token_counts_pass_through() {
     let chat = chat().await;
-    let stored = chat.get("v1/responses/resp_7/input_items", &Value::Null, &OWNER).await;
-    assert_eq!(stored.json()["id"], "resp_7/input_items", "the scripted upstream repeats the path");
+    let body = json!({ "model": "native-echo", "input": "hello" });
+    let id = chat.get("v1/responses", &body, &OWNER).await.json()["id"].as_str().unwrap().to_owned();
+    let stored = chat.get(&format!("v1/responses/{id}/input_items"), &Value::Null, &OWNER).await;
+    assert_eq!(stored.json()["id"], format!("{id}/input_items"), "the scripted upstream repeats the path");
     let body = messages_request("native-echo", &[user("hello")]);
     let counted = chat.get("v1/messages/count_tokens", &body, &OWNER).await;
     assert_eq!(counted.json(), json!({ "input_tokens": 7 }));

@@ -3,6 +3,7 @@
 mod dialects;
 mod fixtures;
 mod forwarding;
+mod owners;
 mod prompts;
 mod regeneration;
 mod scenes;
