@@ -62,7 +62,9 @@ impl AuditLog for PostgresAuditLog {
     async fn is_used(&self) -> Result<bool> {
         let servers = ReadServers::primary_only(self.store.primary());
         with_reader!(from servers, "read the audit log", |connection| {
-            sqlx::query_scalar("SELECT EXISTS (SELECT FROM audit_chains)").fetch_one(connection).await
+            // An entry without a chain is a log whose chain was removed.
+            let sql = "SELECT EXISTS (SELECT FROM audit_chains) OR EXISTS (SELECT FROM audit_log)";
+            sqlx::query_scalar(sql).fetch_one(connection).await
         })
     }
 
@@ -90,14 +92,18 @@ async fn chain(
     Ok(Some(AuditChain::new(tenant, head, anchor)))
 }
 
-/// Returns the chain of a tenant and locks it until the end of the transaction. Creates the row if it is missing.
+/// Returns the chain of a tenant and locks it until the end of the transaction. Creates the row if it is missing; the
+/// chain then ends with the latest entry, if there is one.
 async fn lock_chain(connection: &mut PgConnection, tenant: &str) -> Result<AuditChain, PostgresError> {
     if let Some(chain) = chain(connection, tenant, LOCK_CHAIN).await? {
         return Ok(chain);
     }
     let empty = AuditChain::empty(tenant);
     sqlx::query(
-        "INSERT INTO audit_chains (tenant, sequence, hash, pruned_sequence, pruned_hash) SELECT $1, 0, $2, 0, $2
+        "INSERT INTO audit_chains (tenant, sequence, hash, pruned_sequence, pruned_hash)
+         SELECT $1, coalesce(l.sequence, 0), coalesce(l.hash, $2), 0, $2 FROM (VALUES (1)) AS one
+         LEFT JOIN LATERAL
+             (SELECT a.sequence, a.hash FROM audit_log a WHERE a.tenant = $1 ORDER BY a.sequence DESC LIMIT 1) l ON true
          ON CONFLICT (tenant) DO NOTHING",
     )
     .bind(tenant)

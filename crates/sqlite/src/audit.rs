@@ -54,7 +54,8 @@ impl AuditLog for SqliteAuditLog {
     }
 
     async fn is_used(&self) -> Result<bool> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM audit_chains)";
+        // An entry without a chain is a log whose chain was removed.
+        let sql = "SELECT EXISTS (SELECT 1 FROM audit_chains) OR EXISTS (SELECT 1 FROM audit_log)";
         self.store
             .read("read the audit log", move |connection| Ok(connection.query_row(sql, [], |row| row.get(0))?))
             .await
@@ -79,7 +80,7 @@ fn append(
     events: Vec<AuditEvent>,
     at: Timestamp,
 ) -> Result<Vec<u64>, SqliteError> {
-    let mut chain = chain(connection, tenant)?;
+    let mut chain = stored_chain(connection, tenant)?.map_or_else(|| chain_of_entries(connection, tenant), Ok)?;
     let mut sequences = Vec::with_capacity(events.len());
     for event in events {
         let entry = AuditEntry::following(&chain.head, at, event);
@@ -125,16 +126,31 @@ fn insert(connection: &Connection, entry: &AuditEntry) -> Result<(), SqliteError
 }
 
 fn chain(connection: &Connection, tenant: &str) -> Result<AuditChain, SqliteError> {
+    Ok(stored_chain(connection, tenant)?.unwrap_or_else(|| AuditChain::empty(tenant)))
+}
+
+/// Returns the chain of a tenant whose chain is not stored: it ends with its latest entry, if there is one.
+fn chain_of_entries(connection: &Connection, tenant: &str) -> Result<AuditChain, SqliteError> {
+    let mut chain = AuditChain::empty(tenant);
+    let sql = "SELECT sequence, hash FROM audit_log WHERE tenant = ?1 ORDER BY sequence DESC LIMIT 1";
+    let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
+    if let Some((sequence, hash)) = connection.prepare_cached(sql)?.query_row([tenant], read).optional()? {
+        chain.head = audit_rows::head(sequence, &hash)?;
+    }
+    Ok(chain)
+}
+
+fn stored_chain(connection: &Connection, tenant: &str) -> Result<Option<AuditChain>, SqliteError> {
     let sql = "SELECT sequence, hash, pruned_sequence, pruned_hash FROM audit_chains WHERE tenant = ?1";
     let read = |row: &Row<'_>| {
         let hash = |column| row.get_ref(column)?.as_blob().map(<[u8]>::to_vec).map_err(rusqlite::Error::from);
         Ok((row.get(0)?, hash(1)?, row.get(2)?, hash(3)?))
     };
     match connection.prepare_cached(sql)?.query_row([tenant], read).optional()? {
-        None => Ok(AuditChain::empty(tenant)),
+        None => Ok(None),
         Some((sequence, hash, pruned_sequence, pruned_hash)) => {
             let head = audit_rows::head(sequence, &hash)?;
-            Ok(AuditChain::new(tenant, head, audit_rows::head(pruned_sequence, &pruned_hash)?))
+            Ok(Some(AuditChain::new(tenant, head, audit_rows::head(pruned_sequence, &pruned_hash)?)))
         }
     }
 }

@@ -56,6 +56,7 @@ async fn problems(log: &dyn AuditLog, expected: Option<&AuditHead>) -> Vec<Audit
 pub async fn entries_follow_each_other_and_are_read_back(world: &World) {
     let log = log(world);
     assert_eq!(log.chain(TENANT).await.unwrap().head, AuditHead::genesis(TENANT));
+    assert_eq!(problems(&*log, None).await, [AuditProblem::NoLog]);
     assert!(!log.is_used().await.unwrap(), "reading does not begin a log");
     assert_eq!(append(&*log, &[write(1), write(2)]).await, [1, 2]);
     assert!(log.is_used().await.unwrap());

@@ -52,6 +52,9 @@ fn commands_are_logged_once_the_log_has_begun() {
 fn a_log_is_verified_against_a_noted_entry() {
     let cli = CliFixture::new();
     cli.run(&["audit", "verify"]).assert_fails(&["does not exist"]);
+    cli.run(&["add", "before the log", "--user", "lin"]).ok();
+    let unlogged = cli.run(&["audit", "verify"]);
+    assert!(!unlogged.success && unlogged.stdout.contains("there is no log"), "{unlogged:?}");
     cli.run(&["audit", "start"]).ok();
     let noted = cli.run(&["audit", "head"]).ok();
     let noted = noted.trim();

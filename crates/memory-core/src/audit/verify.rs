@@ -50,6 +50,8 @@ impl AuditVerification {
 #[serde(tag = "problem", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AuditProblem {
+    /// The tenant has no log: nothing was logged, or the whole log was removed.
+    NoLog,
     /// Entries are missing.
     Missing {
         /// The number of the first missing entry.
@@ -97,6 +99,10 @@ pub enum AuditProblem {
 impl fmt::Display for AuditProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoLog => f.write_str(
+                "there is no log: nothing was ever logged, or the whole log was removed; \
+                 `memory audit start` begins one",
+            ),
             Self::Missing { first, last } if first == last => write!(f, "entry {first} is missing"),
             Self::Missing { first, last } => write!(f, "entries {first} to {last} are missing"),
             Self::Changed { sequence } => write!(f, "entry {sequence} was changed: its hash is another one"),
@@ -208,7 +214,9 @@ impl<'w> Walk<'w> {
 
     fn finish(mut self) -> AuditVerification {
         let head = self.verification.chain.head;
-        if head.sequence > self.position.sequence {
+        if head == self.position && head.sequence == 0 {
+            self.verification.add(AuditProblem::NoLog);
+        } else if head.sequence > self.position.sequence {
             let first = self.position.sequence + 1;
             self.verification.add(AuditProblem::Missing { first, last: head.sequence });
         } else if head != self.position {

@@ -60,6 +60,7 @@ pub(crate) async fn changed_and_removed_entries_are_found(database: &Database) {
              DELETE FROM audit_log WHERE sequence <= 3",
             vec![AuditProblem::AnchorDiffers { sequence: 3 }],
         ),
+        ("DELETE FROM audit_log; DELETE FROM audit_chains", vec![AuditProblem::NoLog]),
     ];
     let others = others.map(|(sql, problems)| (sql.to_owned(), problems));
     let mut connection = database.connect_directly().await;
@@ -68,12 +69,24 @@ pub(crate) async fn changed_and_removed_entries_are_found(database: &Database) {
         sqlx::raw_sql(copy).execute(&mut connection).await.unwrap();
         sqlx::raw_sql(AssertSqlSafe(sql.clone())).execute(&mut connection).await.unwrap();
         assert_eq!(problems(&store).await, expected, "{sql}");
+        assert_eq!(log(&store).is_used().await.unwrap(), expected != [AuditProblem::NoLog], "{sql}");
         let restore = "DELETE FROM audit_log; INSERT INTO audit_log TABLE kept_log; DROP TABLE kept_log;
                        DELETE FROM audit_chains; INSERT INTO audit_chains TABLE kept_chains; DROP TABLE kept_chains";
         sqlx::raw_sql(restore).execute(&mut connection).await.unwrap();
         assert_eq!(problems(&store).await, [], "after the change was undone");
     }
     connection.close().await.unwrap();
+}
+
+pub(crate) async fn a_log_whose_chain_was_removed_continues_after_its_latest_entry(database: &Database) {
+    let store = database.open().await;
+    log(&store).append(TENANT, vec![event(), event()]).await.unwrap();
+    let mut connection = database.connect_directly().await;
+    sqlx::raw_sql("DELETE FROM audit_chains").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    assert!(log(&store).is_used().await.unwrap());
+    assert_eq!(log(&store).append(TENANT, vec![event()]).await.unwrap(), [3]);
+    assert_eq!(problems(&store).await, []);
 }
 
 pub(crate) async fn several_stores_continue_one_chain(database: &Database) {

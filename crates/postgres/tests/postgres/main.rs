@@ -55,6 +55,7 @@ fn main() {
     ));
     trials.extend(trials!(has_url, audit:
         changed_and_removed_entries_are_found,
+        a_log_whose_chain_was_removed_continues_after_its_latest_entry,
         several_stores_continue_one_chain,
         a_sharded_store_has_its_log_in_the_first_database,
     ));

@@ -102,6 +102,33 @@ async fn removed_entries_are_found() {
 }
 
 #[tokio::test]
+async fn a_removed_log_is_no_intact_log() {
+    let removed = "DELETE FROM audit_log; DELETE FROM audit_chains";
+    assert_eq!(problems_after(removed, async |_| None).await, [AuditProblem::NoLog]);
+    let problems = problems_after(removed, async |store| Some(head(store).await)).await;
+    assert_eq!(problems, [AuditProblem::NoLog, AuditProblem::ExpectedDiffers { sequence: 5 }]);
+}
+
+#[tokio::test]
+async fn a_log_whose_chain_was_removed_continues_after_its_latest_entry() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    log(&store).append(TENANT, vec![event(), event()]).await.unwrap();
+    let noted = head(&store).await;
+    execute(&path, "DELETE FROM audit_chains");
+    assert!(log(&store).is_used().await.unwrap());
+    assert_eq!(log(&store).append(TENANT, vec![event()]).await.unwrap(), [3]);
+    let verification = verify_chain(&*log(&store), TENANT, Some(&noted)).await.unwrap();
+    assert_eq!((verification.problems, verification.entries), (Vec::new(), 3));
+    execute(&path, "DELETE FROM audit_log");
+    assert!(log(&store).is_used().await.unwrap());
+    assert_eq!(log(&store).append(TENANT, vec![event()]).await.unwrap(), [4]);
+    let problems = verify_chain(&*log(&store), TENANT, None).await.unwrap().problems;
+    assert_eq!(problems, [AuditProblem::Missing { first: 1, last: 3 }]);
+}
+
+#[tokio::test]
 async fn a_moved_beginning_is_found() {
     let sql = "UPDATE audit_chains SET pruned_sequence = 3,
                    pruned_hash = (SELECT hash FROM audit_log WHERE sequence = 3);
