@@ -86,6 +86,7 @@ async fn show_companion(
     scoped: Scoped<CompanionParams>,
 ) -> Result<Json<CompanionReport>, Fault> {
     let engine = &state.engine;
+    engine.audit().log_export(&scoped.scope, "inspector.companion").await?;
     let companions = companions(engine, &scoped.scope).await?;
     let id = scoped.params.id.trim();
     let selected = if id.is_empty() {

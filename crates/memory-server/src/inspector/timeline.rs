@@ -93,6 +93,7 @@ async fn show_timeline(
     let engine = &state.engine;
     let as_of = params.time(&params.as_of, engine)?;
     let query = params.query(engine)?;
+    engine.audit().log_export(&scope, "inspector.timeline").await?;
     let Page { records, next, .. } = match as_of {
         Some(time) => engine.scan_as_of(&scope, &query, time).await?,
         None => engine.timeline(&scope, &query).await?,

@@ -111,6 +111,7 @@ async fn show_records(
         let count = ids.len();
         return Err(Fault::bad_request(format!("ids has {count} entries; name from 1 to {MAX_IDS} records")));
     }
+    state.engine.audit().log_export(&scope, "inspector.records").await?;
     let records = state.engine.get_all(&scope, &ids).await?;
     let missing = ids.iter().zip(&records).filter(|(_, record)| record.is_none()).map(|(id, _)| id.to_string());
     Ok(Json(RecordsReply {
@@ -129,6 +130,7 @@ async fn list_branches(
     }
     let after = Some(params.cursor.trim()).filter(|cursor| !cursor.is_empty());
     let after = after.map(str::parse::<Cursor>).transpose()?;
+    state.engine.audit().log_export(&scope, "inspector.branches").await?;
     let forks = Filter::eq(Field::Kind, Kind::ledger("fork").as_str());
     let page = state.engine.scan(&scope, &ScanQuery::newest(limit).with_filter(forks).with_after(after)).await?;
     let counts =

@@ -38,6 +38,9 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 /// `NotFound` if there is no such resource for the caller, and the errors of the store.
 pub(super) async fn read(memory: &ToolContext, caller: &Caller, uri: &str) -> Result<String> {
     let scope = caller.own_scope()?;
+    if matches!(uri, PROFILE | FACTS | RECENT) {
+        memory.engine.audit().log_export(&scope, uri).await?;
+    }
     match uri {
         PROFILE => markdown::profile(&memory.engine, &scope).await,
         FACTS => markdown::facts(&memory.engine, &scope, &memory.zone, memory.counter.as_ref()).await,

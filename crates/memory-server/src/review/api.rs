@@ -242,6 +242,7 @@ fn check_ids(ids: &[RecordId]) -> Result<(), Fault> {
 }
 
 async fn list_pending(State(engine): State<MemoryEngine>, request: ListRequest) -> Result<Json<PendingPage>, Fault> {
+    engine.audit().log_export(&request.scope, "review.list").await?;
     let page = engine.pending_reviews(&request.scope, &request.query).await?;
     let pending = page.pending.into_iter().map(Pending::from).collect();
     Ok(Json(PendingPage { pending, next: page.next.map(|next| next.to_string()), total: page.total }))

@@ -201,7 +201,12 @@ async fn search_items(
     body: Bytes,
 ) -> Result<Json<Items>, Fault> {
     let search: ItemQuery = parse_body(&body, "namespace_prefix, filter, query, limit and offset")?;
-    let items = tools.item_store(&access, &headers, query)?.search(&search).await?;
+    let store = tools.item_store(&access, &headers, query)?;
+    // Without a query it is a list.
+    if search.query.as_deref().is_none_or(|query| query.trim().is_empty()) {
+        tools.engine.audit().log_export(store.scope(), "items.search").await?;
+    }
+    let items = store.search(&search).await?;
     Ok(Json(Items { items }))
 }
 

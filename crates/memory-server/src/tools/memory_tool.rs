@@ -49,6 +49,9 @@ async fn handle(
     let Query(query) = query.map_err(|error| Fault::bad_request(error.body_text()))?;
     let command: Value = parse_body(&body, "the input of a tool_use block")?;
     let scope = tools.scope(&access, &headers, &query)?;
+    if command["command"] == "view" {
+        tools.engine.audit().log_export(&scope, "memory_tool.view").await?;
+    }
     let result = MemoryTool::new(tools.engine.clone(), scope).call(&command).await?;
     Ok(Json(ToolAnswer { content: result.content, is_error: result.is_error }))
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 mod audit;
+mod audit_reads;
 mod connections;
 mod debugging;
 mod deletions;

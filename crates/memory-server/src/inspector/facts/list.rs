@@ -94,6 +94,7 @@ pub(super) async fn list_facts(
 ) -> Result<Json<FactPage>, Fault> {
     let selection = Selection::new(params)?;
     let now = state.engine.clock().now();
+    state.engine.audit().log_export(&scope, "inspector.facts").await?;
     let last_shown = match selection.cursor {
         Some(id) => Some(read_last_shown(&state.engine, &scope, id, now).await?),
         None => None,

@@ -99,6 +99,7 @@ pub(super) async fn show_evidence(
     let subject = Subject::new(&params)?;
     let now = state.engine.clock().now();
     let query = subject.query().with_evidence(limit).with_filter(Some(unexpired(now)));
+    state.engine.audit().log_export(&scope, "inspector.graph.evidence").await?;
     let found = state.engine.graph().store().expand(&scope, &query).await?;
     let subject_entities = found.entities.iter().filter(|entity| entity.hops == 0);
     let entities: Vec<NamedEntity> = subject_entities

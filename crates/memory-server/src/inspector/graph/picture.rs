@@ -106,6 +106,7 @@ pub(super) async fn show_graph(
         return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
     }
     let reader = GraphReader { engine: &state.engine, scope: &scope, now: state.engine.clock().now() };
+    state.engine.audit().log_export(&scope, "inspector.graph").await?;
     let stats = state.engine.graph().store().stats(&scope).await?;
     let hops = params.hops.unwrap_or(DEFAULT_HOPS);
     let (found, total_entities) = match params.about.trim() {
