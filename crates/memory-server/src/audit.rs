@@ -8,7 +8,7 @@ use axum::{
 };
 use memory_engine::{
     MemoryEngine, RecordId, Result, Scope, Timestamp,
-    audit::{AuditAction, AuditHead, AuditQuery},
+    audit::{AuditAction, AuditEntry, AuditHead, AuditQuery},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,8 @@ use crate::{
 
 /// Maximum number of entries in an answer.
 const MAX_ENTRIES: usize = 1000;
+/// Maximum number of entries before a page, for a key for some users. They are read again for each page.
+const MAX_SKIPPED_ENTRIES: u64 = 100_000;
 
 /// The parameters of a list of entries.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -48,7 +50,7 @@ struct EntriesQuery {
     since: Option<String>,
     /// Only entries written before this time.
     until: Option<String>,
-    /// Continues after the entry with this number.
+    /// Continues after this position, from `next`.
     after: Option<u64>,
     /// The oldest entry first. Default: the newest first.
     oldest_first: bool,
@@ -68,9 +70,10 @@ struct VerifyQuery {
 /// A page of entries.
 #[derive(Debug, Serialize, JsonSchema)]
 struct EntriesAnswer {
-    /// The entries, with their hashes.
+    /// The entries; for a key for all users with their numbers and hashes.
     entries: Vec<Value>,
-    /// The value of `after` for the next page. Missing on the last page.
+    /// The value of `after` for the next page. Missing on the last page. For a key for some users it is the number of
+    /// entries on the pages up to here.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<u64>,
 }
@@ -144,10 +147,40 @@ async fn entries(
 ) -> Result<Json<EntriesAnswer>, Fault> {
     let Query(query) = query.map_err(|e| Fault::bad_request(e.body_text()))?;
     let scope = query.scope(&access)?;
-    let page = engine.audit().read(&scope, &query.audit_query()?).await?;
-    let entries = page.entries.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
-    let entries = entries.map_err(|e| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;
-    Ok(Json(EntriesAnswer { entries, next: page.next }))
+    let audit_query = query.audit_query()?;
+    if !access.is_for_all_users() {
+        return Ok(Json(entries_without_numbers(&engine, &scope, audit_query).await?));
+    }
+    let page = engine.audit().read(&scope, &audit_query).await?;
+    Ok(Json(EntriesAnswer { entries: to_json(&page.entries)?, next: page.next }))
+}
+
+/// Reads entries for a key for some users. The numbers and hashes of the chain would tell how much others write.
+async fn entries_without_numbers(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    mut query: AuditQuery,
+) -> Result<EntriesAnswer, Fault> {
+    let skipped = query.after.take().unwrap_or_default();
+    if skipped > MAX_SKIPPED_ENTRIES {
+        let message =
+            format!("after is {skipped}; the maximum is {MAX_SKIPPED_ENTRIES}. Name a time with since or until");
+        return Err(Fault::bad_request(message));
+    }
+    let start = usize::try_from(skipped).unwrap_or_default();
+    query.limit += start;
+    let page = engine.audit().read(scope, &query).await?;
+    let mut entries = to_json(page.entries.get(start..).unwrap_or_default())?;
+    for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+        entry.retain(|field, _| !matches!(field.as_str(), "sequence" | "previous" | "hash" | "entry"));
+    }
+    let next = page.next.map(|_| skipped + entries.len() as u64);
+    Ok(EntriesAnswer { entries, next })
+}
+
+fn to_json(entries: &[AuditEntry]) -> Result<Vec<Value>, Fault> {
+    let entries = entries.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
+    entries.map_err(|e| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))
 }
 
 async fn verification(

@@ -127,7 +127,10 @@ async fn a_key_for_a_user_sees_only_the_entries_of_that_user() {
     let own = server.entries(&server.lin, "").await;
     assert_eq!(actions(&own), [("admin", "write")]);
     assert_eq!(own[0]["scope"]["user"], "lin");
-    assert_eq!(own[0]["hash"].as_str().unwrap().len(), 64);
+    // The numbers and hashes of the chain would tell how much others write.
+    let fields = ["sequence", "previous", "hash", "entry"];
+    assert!(fields.iter().all(|field| own[0].get(field).is_none()), "{own:?}");
+    assert_eq!(server.entries(&server.admin, "").await[0]["hash"].as_str().unwrap().len(), 64);
     let (status, _) = server.send(&server.lin, "GET", "/api/audit?user_id=mo", None).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     let (status, answer) = server.send(&server.lin, "GET", "/api/audit?user=mo", None).await;
@@ -158,4 +161,29 @@ async fn entries_are_filtered_and_lists_count_as_exports() {
     assert_eq!(server.entries(&server.admin, "?program=tests/1.0&limit=1").await.len(), 1);
     let record = server.entries(&server.admin, "?action=write").await[0]["records"][0].as_str().unwrap().to_owned();
     assert_eq!(server.entries(&server.admin, &format!("?record={record}")).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_key_for_a_user_pages_through_its_own_entries() {
+    let server = Audited::new().await;
+    for n in 0..7 {
+        let user = if n % 3 == 0 { "mo" } else { "lin" };
+        let message = json!([{ "role": "user", "content": format!("note {n}") }]);
+        let body = json!({ "messages": message, "user_id": user, "infer": false });
+        assert!(server.send(&server.admin, "POST", "/v1/memories/", Some(body)).await.0.is_success());
+    }
+    let expected = server.entries(&server.lin, "?oldest_first=true").await;
+    assert_eq!(expected.len(), 4);
+    let (mut found, mut after) = (Vec::new(), Some(0));
+    let mut positions = Vec::new();
+    while let Some(position) = after {
+        let uri = format!("/api/audit?oldest_first=true&limit=2&after={position}");
+        let (_, page) = server.send(&server.lin, "GET", &uri, None).await;
+        found.extend(page["entries"].as_array().unwrap().clone());
+        after = page["next"].as_u64();
+        positions.extend(after);
+    }
+    assert_eq!((found, positions), (expected, vec![2]));
+    let (status, answer) = server.send(&server.lin, "GET", "/api/audit?after=18446744073709551615", None).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
 }
