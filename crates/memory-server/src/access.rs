@@ -92,7 +92,7 @@ impl Access {
 
     /// Restricts the access to the metrics: every route but `GET /metrics` is refused.
     pub fn only_metrics(self) -> Self {
-        Self(Arc::new(AccessRange { is_for_metrics: true, ..AccessRange::clone(&self.0) }))
+        Self(Arc::new(AccessRange { is_for_metrics: true, reads_process: true, ..AccessRange::clone(&self.0) }))
     }
 
     /// Returns the access of every caller of a server that requires no key.

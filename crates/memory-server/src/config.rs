@@ -145,6 +145,10 @@ pub struct KeyConfig {
     /// True if it is for `GET /metrics` only; every other route that needs a key refuses it. Default: false.
     #[serde(default)]
     pub metrics_only: bool,
+    /// True if the key may read the figures of the process, which count the requests of all tenants. Default: false; a
+    /// server whose keys are for one tenant shows them to all keys for all users.
+    #[serde(default)]
+    pub operator: bool,
 }
 
 /// The keys of the whole default tenant that variables set, so that they need no entry in a file.
@@ -226,6 +230,7 @@ impl Config {
             let access = Access::tenant(&key.name, &key.tenant)?;
             let access = if key.users.is_empty() { access } else { access.only_users(&key.users)? };
             let access = if key.metrics_only { access.only_metrics() } else { access };
+            let access = if key.operator { access.with_process_figures() } else { access };
             ring = ring.with_hash(&key.hash, access)?;
         }
         if let Some(token) = token {

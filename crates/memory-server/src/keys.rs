@@ -89,6 +89,15 @@ impl KeyRing {
         Ok(self)
     }
 
+    /// Allows all keys to read the figures of the process, if they are for one tenant.
+    pub(crate) fn with_process_figures(mut self) -> Self {
+        let tenant = self.0.first().map(|(_, access)| access.tenant_scope().clone());
+        if self.0.iter().all(|(_, access)| Some(access.tenant_scope()) == tenant.as_ref()) {
+            self.0 = self.0.into_iter().map(|(hash, access)| (hash, access.with_process_figures())).collect();
+        }
+        self
+    }
+
     /// Returns true if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

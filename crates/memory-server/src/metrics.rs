@@ -90,20 +90,20 @@ impl Metrics {
         self.since
     }
 
-    /// Returns the metrics of the process in the format of Prometheus. They are for keys of all users.
+    /// Returns the metrics of the process in the format of Prometheus. They count the requests of all tenants.
     pub(crate) fn process_text(&self) -> String {
         self.handle.run_upkeep();
         self.handle.render()
     }
 
     /// Returns counts of visible records and queues in the format of Prometheus, and the metrics of the process for
-    /// keys of all users.
+    /// keys that may read them.
     async fn text(&self, engine: &MemoryEngine, access: &Access) -> String {
         let gauges = gauges(engine, access).await.unwrap_or_else(|e| {
             tracing::warn!(part = "metrics", "{e}");
             String::new()
         });
-        if !access.is_for_all_users() {
+        if !access.reads_process() {
             return gauges;
         }
         self.process_text() + &gauges

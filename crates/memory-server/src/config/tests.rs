@@ -28,6 +28,7 @@ fn an_invalid_key_or_hash_is_refused() {
         tenant: default_tenant(),
         users: Vec::new(),
         metrics_only: false,
+        operator: false,
     };
     assert!(Config { keys: vec![key], ..Config::default() }.guard(TokenVariables::default()).is_err());
     let error = Config::default().guard(with_token(Some("hunter2"))).unwrap_err();

@@ -19,8 +19,10 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct AccessibleScopes {
     pub(super) scopes: Vec<Scope>,
-    /// True if the key may access all users of its tenant. Only then figures of the process are shown.
+    /// True if the key may access all users of its tenant.
     pub(super) is_for_all_users: bool,
+    /// True if the key may read the figures of the process.
+    pub(super) reads_process: bool,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for AccessibleScopes {
@@ -38,6 +40,6 @@ impl<S: Send + Sync> FromRequestParts<S> for AccessibleScopes {
         let Query(owner) = Query::<OwnerQuery>::try_from_uri(&parts.uri).map_err(invalid)?;
         let owner = Owner::from(owner);
         let scopes = if owner.is_empty() { access.scopes()? } else { vec![access.scope(&owner)?] };
-        Ok(Self { scopes, is_for_all_users: access.is_for_all_users() })
+        Ok(Self { scopes, is_for_all_users: access.is_for_all_users(), reads_process: access.reads_process() })
     }
 }

@@ -22,7 +22,7 @@ const MAX_DEGRADED_RECALLS: usize = 100;
 /// Figures of the running server.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Operations {
-    /// `shown`, `off` if metrics are switched off, or `hidden` for a key of some users.
+    /// `shown`, `off` if metrics are switched off, or `hidden` for a key of some users, or of one of several tenants.
     metrics: &'static str,
     /// Figures of the process, if they are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ async fn show_operations(
     accessible: AccessibleScopes,
 ) -> Result<Json<Operations>, Fault> {
     let (metrics, process) = match &state.metrics {
-        _ if !accessible.is_for_all_users => ("hidden", None),
+        _ if !accessible.reads_process => ("hidden", None),
         None => ("off", None),
         Some(metrics) => {
             let samples = Samples::parse(&metrics.process_text());

@@ -71,6 +71,7 @@ impl Served {
             tenant: "default".to_owned(),
             users: users.iter().map(|user| (*user).to_owned()).collect(),
             metrics_only: false,
+            operator: false,
         };
         config.keys = vec![key(&everyone, &[]), key(&lin, &["lin"]), key(&both, &["lin", "mo"])];
         let router = config.server(&engine, |_| None).unwrap().router();
@@ -183,6 +184,27 @@ async fn degraded_recalls_are_listed_without_their_queries() {
     let answer = served.get(&served.everyone, "/api/inspector/operations").await;
     assert_eq!((&answer["metrics"], answer.get("process")), (&json!("off"), None));
     assert_eq!(answer["degraded_recalls"][2]["hits"], 1, "the keyword retriever still finds it");
+}
+
+#[tokio::test]
+async fn figures_of_the_process_are_hidden_from_one_of_several_tenants() {
+    let engine = MemoryEngine::builder().in_memory().background(false).build().await.unwrap();
+    let mut config: Config = toml::from_str(WITHOUT_METRICS).unwrap();
+    let [acme, globex, operator] = std::array::from_fn(|_| ApiKey::generate());
+    let key = |key: &ApiKey, tenant: &str, operator: bool| KeyConfig {
+        name: tenant.to_owned(),
+        hash: key.hash(),
+        tenant: tenant.to_owned(),
+        users: Vec::new(),
+        operator,
+    };
+    config.keys = vec![key(&acme, "acme", false), key(&globex, "globex", false), key(&operator, "acme", true)];
+    let router = config.server(&engine, |_| None).unwrap().router();
+    let served = Served { router, engine, everyone: operator, lin: acme, both: globex };
+    let metrics = async |key| served.get(key, "/api/inspector/operations").await["metrics"].clone();
+    assert_eq!(metrics(&served.lin).await, "hidden");
+    assert_eq!(metrics(&served.both).await, "hidden");
+    assert_eq!(metrics(&served.everyone).await, "off");
 }
 
 /// A process has one recorder, so that this is the only test with metrics.

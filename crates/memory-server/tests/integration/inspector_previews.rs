@@ -42,6 +42,7 @@ impl Inspected {
             tenant: "default".to_owned(),
             users: users.iter().map(|user| (*user).to_owned()).collect(),
             metrics_only: false,
+            operator: false,
         };
         config.keys = vec![key_config("everyone", &key, &[]), key_config("lin's key", &lin_key, &["lin"])];
         let router = config.server(&engine, |_| None).unwrap().router();

@@ -87,7 +87,14 @@ fn config(folder: &Path, upstream: &str) -> Config {
 
 fn key_config(name: &str, key: &ApiKey, user: Option<&str>) -> KeyConfig {
     let users = user.into_iter().map(str::to_owned).collect();
-    KeyConfig { name: name.to_owned(), hash: key.hash(), tenant: "default".to_owned(), users, metrics_only: false }
+    KeyConfig {
+        name: name.to_owned(),
+        hash: key.hash(),
+        tenant: "default".to_owned(),
+        users,
+        metrics_only: false,
+        operator: false,
+    }
 }
 
 fn server(config: &Config, engine: &MemoryEngine) -> Server {
