@@ -31,6 +31,8 @@ pub(super) struct ChatBody {
     /// The id of the response that this request continues, or else of its conversation.
     continued_id: Option<String>,
     conversation_id: Option<String>,
+    /// The ids of stored items that the request names in place of their content.
+    referenced_ids: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -107,6 +109,7 @@ impl ChatBody {
             Dialect::Messages => (envelope.messages, envelope.system),
             Dialect::Responses => (envelope.input, envelope.instructions),
         };
+        let referenced_ids = raw_messages.map(|raw| dialect.referenced_ids(raw)).unwrap_or_default();
         let messages = raw_messages.and_then(|raw| Some((dialect.read_messages(raw)?, range_of(text, raw))));
         let (messages, messages_range) = messages.unzip();
         let mut continued_id = None;
@@ -127,6 +130,7 @@ impl ChatBody {
             system_range: raw_system.map(|raw| range_of(text, raw)),
             continued_id,
             conversation_id,
+            referenced_ids,
             bytes,
         })
     }
@@ -154,6 +158,12 @@ impl ChatBody {
     /// Returns the id of the conversation that the service stores.
     pub(super) fn conversation_id(&self) -> Option<&str> {
         self.conversation_id.as_deref()
+    }
+
+    /// Returns the ids of everything stored that the request names: responses, conversations and items.
+    pub(super) fn stored_ids(&self) -> impl Iterator<Item = &str> {
+        let referenced = self.referenced_ids.iter().map(String::as_str);
+        self.continued_id().into_iter().chain(self.conversation_id()).chain(referenced)
     }
 
     /// Returns the messages, or none if they cannot be read.

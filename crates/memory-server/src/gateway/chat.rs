@@ -28,7 +28,7 @@ use super::{
     pending_turn::PendingTurn,
     prompt::Prompt,
     relay::upstream_headers,
-    response_owner::{ResponseOwner, check_owner},
+    response_owner::ResponseOwner,
     sessions::Continuation,
     state::GatewayState,
     thread::{Thread, TurnKey},
@@ -113,8 +113,9 @@ impl GatewayState {
         let body = ChatBody::read(self.read_body(body).await?, dialect).map_err(Fault::bad_request)?;
         let Route { service, model } = self.route(body.model())?;
         let names = OwnerSources { headers: &parts.headers, path, body: body.owner() };
-        for id in body.continued_id().into_iter().chain(body.conversation_id()) {
-            check_owner(&self.engine, &self.sessions, access, id).await?;
+        // An upstream that is served by conversion stores nothing.
+        if service.speaks(dialect) {
+            self.check_owner(access, body.stored_ids()).await?;
         }
         let conversation = self.resolve_conversation(access, &names, &body, memory_use).await?;
         let asked_at = self.options.clock.now();

@@ -95,6 +95,11 @@ impl Dialect {
         }
     }
 
+    /// Returns the ids of stored items that a list of input items names in place of their content.
+    pub(super) fn referenced_ids(self, raw: &RawValue) -> Vec<String> {
+        if self == Self::Responses { responses::referenced_ids(raw) } else { Vec::new() }
+    }
+
     /// Returns the edits that add the block to the system prompt. `messages` is the range of the messages in the body,
     /// and `system` that of a system prompt outside of the messages.
     pub(super) fn inject_block(

@@ -13,8 +13,10 @@ pub(super) struct PendingTurn {
     writer: Option<TurnWriter>,
     /// For replies that a later request can continue by their id.
     recorder: Option<ContinuationRecorder>,
-    /// `None` once the owner of the response is recorded, and for replies that no upstream stores.
+    /// `None` for replies that no upstream stores.
     owner: Option<ResponseOwner>,
+    /// Number of ids of the reply whose owner is recorded.
+    owned_ids: usize,
 }
 
 /// The reason why a reply is incomplete.
@@ -43,15 +45,18 @@ impl PendingTurn {
         recorder: Option<ContinuationRecorder>,
         owner: Option<ResponseOwner>,
     ) -> Self {
-        Self { turn, writer, recorder, owner }
+        Self { turn, writer, recorder, owner, owned_ids: 0 }
     }
 
-    /// Records the owner of the response, once its id is known. Call it before the client gets the id.
+    /// Records the owner of the response and its items, as far as their ids are known. Call it before the client gets
+    /// them.
     pub(super) async fn record_owner(&mut self, reply: &ReplyAccumulator) {
-        if let Some(id) = reply.response_id()
-            && let Some(owner) = self.owner.take()
+        let ids = reply.stored_ids();
+        if let Some(owner) = &self.owner
+            && ids.len() > self.owned_ids
         {
-            owner.record(id).await;
+            owner.record(&ids[self.owned_ids..]).await;
+            self.owned_ids = ids.len();
         }
     }
 

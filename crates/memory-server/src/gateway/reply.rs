@@ -31,6 +31,8 @@ pub(super) struct ReplyAccumulator {
     has_failed: bool,
     /// The id of a response, with which a later request can continue it.
     response_id: Option<String>,
+    /// The ids of the response and of its items, by which a later request can name them.
+    stored_ids: Vec<String>,
     /// The part of the reply to which the end of the text belongs.
     last_part: Option<(u64, u64)>,
     /// The tokens that the upstream has reported.
@@ -74,6 +76,7 @@ impl ReplyAccumulator {
             is_done: false,
             has_failed: false,
             response_id: None,
+            stored_ids: Vec::new(),
             last_part: None,
             usage: TokenUsage::default(),
         }
@@ -165,6 +168,19 @@ impl ReplyAccumulator {
 
     pub(super) fn set_response_id(&mut self, id: &str) {
         self.response_id = Some(id.to_owned());
+        self.add_stored_id(id);
+    }
+
+    /// Adds the id of a response or of one of its items.
+    pub(super) fn add_stored_id(&mut self, id: &str) {
+        if !self.stored_ids.iter().any(|known| known == id) {
+            self.stored_ids.push(id.to_owned());
+        }
+    }
+
+    /// Returns the ids of the response and of its items, in the order of their arrival.
+    pub(super) fn stored_ids(&self) -> &[String] {
+        &self.stored_ids
     }
 
     /// Returns the id of the response.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use memory_engine::{Kind, MemoryEngine, PutMode, Record, RecordId, Result, Scope, Trust};
 
-use super::{continuation::find_continuation, sessions::SessionCache};
+use super::{continuation::find_continuation, sessions::SessionCache, state::GatewayState};
 use crate::{access::Access, fault::Fault};
 
 /// The ledger of the stored responses of a user.
@@ -26,38 +26,48 @@ impl ResponseOwner {
         (!access.is_open()).then(|| Self { engine: engine.clone(), user: scope.namespace() })
     }
 
-    /// Records that this user may read, continue and delete a response. A failure does not fail the chat.
-    pub(super) async fn record(&self, response_id: &str) {
-        if let Err(error) = self.try_record(response_id).await {
+    /// Records that this user may read, continue and delete the responses and items with these ids. A failure does not
+    /// fail the chat.
+    pub(super) async fn record(&self, ids: &[String]) {
+        if let Err(error) = self.try_record(ids).await {
             tracing::warn!(%error, "the owner of a stored response is not recorded, so that it cannot be continued");
         }
     }
 
-    async fn try_record(&self, response_id: &str) -> Result<()> {
+    async fn try_record(&self, ids: &[String]) -> Result<()> {
+        let entries = ids.iter().map(|id| self.entry(id)).collect::<Result<_>>()?;
+        self.engine.store(&self.user, entries, PutMode::Upsert).await.map(drop)
+    }
+
+    fn entry(&self, id: &str) -> Result<Record> {
         let clock = self.engine.clock();
         let kind = Kind::ledger(LEDGER);
         let mut entry = Record::new(self.user.clone(), kind, "a response that an upstream stores", clock.as_ref());
-        entry.id = record_id(&self.user, response_id)?;
+        entry.id = record_id(&self.user, id)?;
         entry.trust = Trust::Tool;
         entry.expires_at = Some(clock.now().after(KNOWN_FOR));
-        self.engine.store(&self.user, vec![entry], PutMode::Upsert).await.map(drop)
+        Ok(entry)
     }
 }
 
-/// Checks that the gateway has passed on a response with this id to a user of this key.
-///
-/// # Errors
-/// 404, whether another user has the response or not; the store's error.
-pub(super) async fn check_owner(
-    engine: &MemoryEngine,
-    sessions: &SessionCache,
-    access: &Access,
-    id: &str,
-) -> Result<(), Fault> {
-    if access.is_open() || is_owned(engine, sessions, access, id).await? {
-        return Ok(());
+impl GatewayState {
+    /// Checks that the gateway has passed on responses or items with these ids to a user of this key.
+    ///
+    /// # Errors
+    /// 404, whether another user has them or not; the store's error.
+    pub(super) async fn check_owner<'i>(
+        &self,
+        access: &Access,
+        ids: impl IntoIterator<Item = &'i str>,
+    ) -> Result<(), Fault> {
+        for id in ids {
+            if !access.is_open() && !is_owned(&self.engine, &self.sessions, access, id).await? {
+                let message = "there is no response, item or conversation with this id that this key has received";
+                return Err(Fault::not_found(message));
+            }
+        }
+        Ok(())
     }
-    Err(Fault::not_found("there is no response or conversation with this id that this key has received"))
 }
 
 async fn is_owned(engine: &MemoryEngine, sessions: &SessionCache, access: &Access, id: &str) -> Result<bool> {

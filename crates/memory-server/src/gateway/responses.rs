@@ -8,13 +8,16 @@ use axum::{
 };
 
 use super::{
+    body::ChatBody,
     dialect::Dialect,
     openai::{OpenAiAccess, error_response},
     relay::dialect_request,
-    response_owner::check_owner,
     state::GatewayState,
 };
 use crate::fault::Fault;
+
+/// The paths below `/v1/responses/` that are no id. Their body may name stored responses.
+const WITHOUT_RESPONSE: [&str; 2] = ["compact", "input_tokens"];
 
 /// Passes a request about a stored response of this key on to the first upstream that speaks Responses.
 pub(super) async fn stored_response(
@@ -30,12 +33,21 @@ pub(super) async fn stored_response(
     };
     let rest = path.get("rest").map(String::as_str).unwrap_or_default();
     let path: Vec<&str> = ["responses"].into_iter().chain(rest.split('/')).collect();
-    let owned = check_owner(&gateway.engine, &gateway.sessions, &access, path.get(1).unwrap_or(&"")).await;
-    match (owned, gateway.read_body(body).await) {
-        (Ok(()), Ok(body)) => {
+    let checked = async {
+        let body = gateway.read_body(body).await?;
+        if WITHOUT_RESPONSE.contains(&rest) {
+            let named = ChatBody::read(body.clone(), Dialect::Responses).map_err(Fault::bad_request)?;
+            gateway.check_owner(&access, named.stored_ids()).await?;
+        } else {
+            gateway.check_owner(&access, path.get(1).copied()).await?;
+        }
+        Ok(body)
+    };
+    match checked.await {
+        Ok(body) => {
             let request = dialect_request(Dialect::Responses, service, &path, parts, body);
             gateway.forward(service, Dialect::Responses, &request, gateway.options.plain_timeout).await
         }
-        (Err(fault), _) | (_, Err(fault)) => error_response(fault),
+        Err(fault) => error_response(fault),
     }
 }

@@ -33,6 +33,9 @@ pub(super) fn add_event(reply: &mut ReplyAccumulator, data: &str) -> bool {
     if let Some(id) = event["response"]["id"].as_str() {
         reply.set_response_id(id);
     }
+    if let Some(id) = event["item"]["id"].as_str() {
+        reply.add_stored_id(id);
+    }
     reply.add_usage(&event["response"]["usage"]);
     let part = (event["output_index"].as_u64().unwrap_or(0), event["content_index"].as_u64().unwrap_or(0));
     match event["type"].as_str().unwrap_or_default() {
@@ -56,6 +59,9 @@ pub(super) fn add_body(reply: &mut ReplyAccumulator, body: &Bytes) {
     }
     reply.add_usage(&response["usage"]);
     for (index, item) in (0..).zip(response["output"].as_array().into_iter().flatten()) {
+        if let Some(id) = item["id"].as_str() {
+            reply.add_stored_id(id);
+        }
         if is_tool_call(item) {
             reply.set_calls_tools();
         }
@@ -74,6 +80,16 @@ pub(super) fn add_body(reply: &mut ReplyAccumulator, body: &Bytes) {
 
 fn is_tool_call(item: &Value) -> bool {
     item["type"].as_str().is_some_and(|kind| TOOL_CALLS.contains(&kind))
+}
+
+/// Returns the ids of stored items that `input` names in place of their content. The type of a reference may be left
+/// out.
+pub(super) fn referenced_ids(raw: &RawValue) -> Vec<String> {
+    let input: Value = serde_json::from_str(&without_lone_surrogates(raw.get())).unwrap_or_default();
+    let is_reference =
+        |item: &&Value| item["type"] == "item_reference" || (item["type"].is_null() && item["content"].is_null());
+    let items = input.as_array().into_iter().flatten().filter(is_reference);
+    items.filter_map(|item| item["id"].as_str().map(str::to_owned)).collect()
 }
 
 /// Reads the messages in `input`; `None` if it is neither a text nor a list of items.

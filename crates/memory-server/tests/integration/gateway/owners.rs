@@ -110,6 +110,12 @@ async fn a_response_is_read_continued_and_deleted_by_its_owner_only() {
                 refusals.push(owners.send(&owners.lin, "POST", "/v1/responses", next.clone()).await);
                 let conversation = json!({ "model": "native-echo", "input": "x", "conversation": { "id": id } });
                 refusals.push(owners.send(&owners.lin, "POST", "/v1/responses", conversation).await);
+                next["previous_response_id"] = json!(id);
+                refusals.push(owners.send(&owners.lin, "POST", "/v1/responses/input_tokens", next.clone()).await);
+                for item in [json!({ "type": "item_reference", "id": id }), json!({ "id": id })] {
+                    let body = json!({ "model": "native-echo", "input": [item] });
+                    refusals.push(owners.send(&owners.lin, "POST", "/v1/responses", body).await);
+                }
             }
             assert_eq!(owners.requests(), before, "the upstream gets no request of lin");
             let error: Value = serde_json::from_str(&refusals[0].1).unwrap();
@@ -120,6 +126,10 @@ async fn a_response_is_read_continued_and_deleted_by_its_owner_only() {
             refusals.dedup();
             assert_eq!(refusals.len(), 1, "all refusals are the same: {refusals:?}");
         }
+    }
+    for item in ["msg_1", "fc_1"] {
+        let body = json!({ "model": "native-echo", "input": [{ "type": "item_reference", "id": item }] });
+        assert_eq!(owners.send(&owners.mei, "POST", "/v1/responses", body).await.0, StatusCode::OK, "{item}");
     }
     let deleted = owners.send(&owners.mei, "DELETE", &format!("/v1/responses/{}", ids[0]), Value::Null).await;
     assert_eq!(deleted.0, StatusCode::OK, "{deleted:?}");
