@@ -1,7 +1,7 @@
 //! The main routes of mem0 on every database. Without the variable `DATABASE_URL` the trial on Postgres is ignored; if
 //! `CONFORMANCE_REQUIRE` names `postgres`, it then fails.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 #[path = "integration/mem0/fixtures.rs"]
 mod fixtures;
@@ -10,7 +10,7 @@ use std::env;
 
 use fixtures::{Api, events, texts};
 use libtest_mimic::{Arguments, Failed, Trial};
-use memory_engine::{Builder, EnrichmentOptions, MemoryEngine};
+use memory_engine::{Builder, EnrichmentOptions, MemoryEngine, Scope, Turn, review::ReviewQuery};
 use memory_engine_postgres::{PostgresOptions, migrate_down};
 use memory_engine_server::Mem0;
 use serde_json::{Value, json};
@@ -25,11 +25,17 @@ fn main() {
     let sqlite = Trial::test("sqlite", || {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("memory.db");
-        Runtime::new()?.block_on(async { exercise_routes(MemoryEngine::builder().sqlite(file)).await });
+        Runtime::new()?.block_on(async {
+            exercise_routes(MemoryEngine::builder().sqlite(&file)).await;
+            exercise_review(MemoryEngine::builder().sqlite(&file)).await;
+        });
         Ok(())
     });
     let memory = Trial::test("memory", || {
-        Runtime::new()?.block_on(async { exercise_routes(MemoryEngine::builder().in_memory()).await });
+        Runtime::new()?.block_on(async {
+            exercise_routes(MemoryEngine::builder().in_memory()).await;
+            exercise_review(MemoryEngine::builder().in_memory()).await;
+        });
         Ok(())
     });
     let postgres = Trial::test("postgres", move || on_postgres(url)).with_ignored_flag(ignored);
@@ -43,6 +49,7 @@ fn on_postgres(url: Option<String>) -> Result<(), Failed> {
     let runtime = Runtime::new()?;
     runtime.block_on(async {
         exercise_routes(MemoryEngine::builder().postgres_with(&url, options.clone())).await;
+        exercise_review(MemoryEngine::builder().postgres_with(&url, options.clone())).await;
         migrate_down(&url, &options, 0).await.unwrap();
     });
     Ok(())
@@ -90,4 +97,32 @@ async fn exercise_routes(builder: Builder) {
     assert_eq!(events(&api.add_message(owner, "I live in Porto.").await), [("ADD", "The user lives in Porto.")]);
     api.post("/reset", json!({})).await;
     assert_eq!(api.get("/entities").await, json!([]));
+}
+
+/// Changes a memory under a policy that reviews tools. The change waits, and is applied when it is accepted.
+async fn exercise_review(builder: Builder) {
+    let engine = builder.background(false).review("tools=review".parse().unwrap()).build().await.unwrap();
+    let api = Api::over(Mem0::new(engine.clone()), engine.clone());
+    let wang = Scope::user("wang").unwrap();
+    let id = engine.remember(&wang, Turn::note("the locker is in hall four")).await.unwrap();
+    let path = format!("/memories/{id}");
+    for (text, stored) in [("柜子在九号大厅", "the locker is in hall four"), ("hall ten", "柜子在九号大厅")]
+    {
+        let answer = api.put(&path, json!({"text": text, "metadata": {"n": 3}})).await;
+        assert!(answer.to_string().contains("waits"), "{answer}");
+        assert_eq!(api.get(&path).await["memory"], stored);
+        let waiting = engine.pending_reviews(&wang, &ReviewQuery::default()).await.unwrap().pending;
+        assert_eq!((waiting.len(), waiting[0].evidence[0].text.as_str()), (1, stored));
+        assert_eq!(engine.accept(&wang, &[waiting[0].record.id]).await.unwrap().accepted.len(), 1);
+        let changed = api.get(&path).await;
+        assert_eq!((&changed["memory"], &changed["metadata"]), (&json!(text), &json!({"n": 3})));
+        assert!(engine.get(&wang, waiting[0].record.id).await.unwrap().is_none(), "no copy of the change is left");
+    }
+    // The text stays the same, so that the waiting record is not removed with what was derived from it.
+    api.put(&path, json!({"metadata": {"n": 4}})).await;
+    let waiting = engine.pending_reviews(&wang, &ReviewQuery::default()).await.unwrap().pending;
+    engine.accept(&wang, &[waiting[0].record.id]).await.unwrap();
+    assert_eq!(api.get(&path).await["metadata"], json!({"n": 4}));
+    assert!(engine.pending_reviews(&wang, &ReviewQuery::default()).await.unwrap().pending.is_empty());
+    engine.close().await.unwrap();
 }

@@ -20,7 +20,8 @@ impl MemoryEngine {
 }
 
 /// Returns the record in which the change of `current` to `changed` waits: one for each revision, so that a later
-/// change takes the place of an earlier one. Returns `changed` if there is no active record to change, or no difference.
+/// change takes the place of an earlier one. Returns `changed` if there is no active record to change, or no
+/// difference.
 pub(super) fn waiting_record(current: Option<&Record>, changed: &Record) -> Record {
     let mut changed = changed.clone();
     let Some(current) = current.filter(|current| current.state == State::Active) else { return changed };

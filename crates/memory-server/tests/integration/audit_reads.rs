@@ -29,7 +29,11 @@ const LISTS: [(&str, &str, &str); 15] = [
     ("GET /api/inspector/companion", "/api/inspector/companion?user_id=lin", ""),
     ("GET /api/inspector/facts", "/api/inspector/facts?user_id=lin", ""),
     ("GET /api/inspector/graph", "/api/inspector/graph?user_id=lin", ""),
-    ("GET /api/inspector/graph/evidence", "/api/inspector/graph/evidence?user_id=lin&entity=Porto", ""),
+    (
+        "GET /api/inspector/graph/evidence",
+        "/api/inspector/graph/evidence?user_id=lin&entity=00000000000000000000000000000000",
+        "",
+    ),
     ("GET /api/inspector/undo/records", "/api/inspector/undo/records?user_id=lin&ids={id}", ""),
     ("GET /api/inspector/undo/branches", "/api/inspector/undo/branches?user_id=lin", ""),
     // Its kind of request is in the lists of tools and resources.

@@ -291,7 +291,10 @@ async fn a_server_without_the_review_api_corrects_no_reviewed_texts() {
         let builder = MemoryEngine::builder().in_memory().background(false);
         let engine = builder.review(policy.parse().unwrap()).build().await.unwrap();
         let id = engine.remember(&Scope::user("lin").unwrap(), Turn::note("hall four")).await.unwrap();
-        let keys = format!("[review_api]\nenabled = false\n[[keys]]\nname = \"lin\"\nhash = \"{}\"\n", key.hash());
+        let keys = format!(
+            "[metrics]\nenabled = false\n[review_api]\nenabled = false\n[[keys]]\nname = \"lin\"\nhash = \"{}\"\n",
+            key.hash()
+        );
         let config: Config = toml::from_str(&keys).unwrap();
         let router = config.server(&engine, |_| None).unwrap().router();
         let request = Request::post("/api/records/edit").header("host", "localhost");
