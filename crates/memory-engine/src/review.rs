@@ -187,7 +187,10 @@ impl MemoryEngine {
         let written = self.write_accepted(scope, writes).await?;
         let is_blocked = |id: &RecordId| written.iter().any(|written| written.id == *id && is_blocked(written));
         for (id, pending_id) in pending_ids {
-            if is_blocked(&id) { &mut report.blocked } else { &mut report.accepted }.push(pending_id);
+            match is_blocked(&id) {
+                true => report.blocked.push(pending_id),
+                false => report.accepted.push(pending_id),
+            }
         }
         Ok(report)
     }
