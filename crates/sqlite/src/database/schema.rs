@@ -18,7 +18,7 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
 /// The migration to each schema from the one before, and back.
-pub(crate) const MIGRATIONS: [(&str, &str); 20] = [
+pub(crate) const MIGRATIONS: [(&str, &str); 21] = [
     (include_str!("../../migrations/0001_initial.up.sql"), include_str!("../../migrations/0001_initial.down.sql")),
     (include_str!("../../migrations/0002_synonyms.up.sql"), include_str!("../../migrations/0002_synonyms.down.sql")),
     (include_str!("../../migrations/0003_life.up.sql"), include_str!("../../migrations/0003_life.down.sql")),
@@ -66,6 +66,10 @@ pub(crate) const MIGRATIONS: [(&str, &str); 20] = [
         include_str!("../../migrations/0020_neighbor_index.up.sql"),
         include_str!("../../migrations/0020_neighbor_index.down.sql"),
     ),
+    (
+        include_str!("../../migrations/0021_damaged_metadata.up.sql"),
+        include_str!("../../migrations/0021_damaged_metadata.down.sql"),
+    ),
 ];
 
 /// The names of the migrations.
@@ -90,6 +94,7 @@ pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
     "0018_pin_and_expiry",
     "0019_audit_log",
     "0020_neighbor_index",
+    "0021_damaged_metadata",
 ];
 
 /// Migrates the database to the schema of this version. If several processes open a new file at once, one migrates it,
