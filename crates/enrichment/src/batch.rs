@@ -49,7 +49,8 @@ impl Worker {
         let mut suspects = Vec::new();
         for (n, item) in pending.iter().enumerate() {
             // A record that was deleted meanwhile is skipped; one that was changed is done with its current content.
-            let Some(record) = self.store.get(&item.record.scope, item.record.id).await? else { continue };
+            let found = self.store.get_all(&item.record.scope, &[item.record.id]).await?.pop();
+            let Some(record) = found.flatten() else { continue };
             let known_error = batch_error.take().filter(|_| record.revision == item.record.revision);
             let item = Pending { record, ..item.clone() };
             let outcome = match known_error {

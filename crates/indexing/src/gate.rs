@@ -87,6 +87,12 @@ impl RecordStore for GatedStore<dyn RecordStore> {
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
         self.open("delete")?.delete(scope, ids).await
     }
+    async fn delete_unreachable(&self, scope: &Scope) -> Result<DeletionReport> {
+        self.open("delete")?.delete_unreachable(scope).await
+    }
+    async fn raw_rows(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<serde_json::Value>> {
+        self.open("raw rows")?.raw_rows(scope, ids).await
+    }
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
         self.open("scan")?.scan(scope, query).await
     }

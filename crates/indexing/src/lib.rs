@@ -9,6 +9,7 @@ mod embedding;
 mod gate;
 mod indexed_text;
 mod pending;
+mod readable;
 mod retention;
 mod screening;
 mod store;

@@ -19,6 +19,7 @@ use crate::{
     audit::{AuditedRecordStore, Auditor},
     embedding::EmbeddingBackends,
     gate::{Gate, GatedStore},
+    readable::get_readable,
     retention::RetentionPolicy,
 };
 
@@ -233,17 +234,27 @@ impl IndexedStore {
     /// Returns the record with this id if it is within `scope`.
     ///
     /// # Errors
-    /// The store's error.
+    /// The store's error; `Corrupt` if the record [cannot be read](memory_engine_core::DamagedRecord).
     pub async fn get(&self, scope: &Scope, id: RecordId) -> Result<Option<Record>> {
         Ok(self.stores.records.get(scope, &[id]).await?.pop().flatten())
     }
 
-    /// Returns the records with these ids, in the same order; `None` for an id that is not within `scope`.
+    /// Returns the record with this id if it is within `scope` and has not expired.
+    ///
+    /// # Errors
+    /// Those of [`get`](Self::get).
+    pub async fn get_one_unexpired(&self, scope: &Scope, id: RecordId) -> Result<Option<Record>> {
+        let now = self.clock.now();
+        Ok(self.get(scope, id).await?.filter(|record| !record.is_expired(now)))
+    }
+
+    /// Returns the records with these ids, in the same order; `None` for an id that is not within `scope`, and for a
+    /// record that cannot be read.
     ///
     /// # Errors
     /// The store's error.
     pub async fn get_all(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
-        self.stores.records.get(scope, ids).await
+        Ok(get_readable(self.stores.records.as_ref(), scope, ids).await?.0)
     }
 
     /// Returns the stored records within `scope` that were derived from these.

@@ -1,7 +1,7 @@
 //! Finds records by the ids that people type, and reads many records page by page.
 
 use anyhow::{Result, bail};
-use memory_engine::{Field, Filter, MemoryEngine, Record, RecordId, ScanQuery, Scope, admin};
+use memory_engine::{DamagedRecord, Field, Filter, MemoryEngine, Record, RecordId, ScanQuery, Scope, admin};
 
 use crate::args::DatabaseArgs;
 
@@ -19,7 +19,21 @@ pub(crate) async fn find(engine: &MemoryEngine, scope: &Scope, id: &str) -> Resu
     Ok(engine.scan(scope, &by_message).await?.records)
 }
 
-/// Returns the ids of all records that [`find`] returns for `ids`.
+/// Returns the ids of the records that [`find`] returns, and of those that cannot be read: they can be deleted.
+async fn find_ids(engine: &MemoryEngine, scope: &Scope, id: &str) -> Result<Vec<RecordId>> {
+    let Ok(id) = id.parse() else {
+        let by_message = ScanQuery::oldest(PAGE_RECORDS).with_filter(Filter::eq(Field::MessageId, id));
+        let page = engine.scan(scope, &by_message).await?;
+        let damaged = page.damaged.iter().map(|record| record.id);
+        return Ok(page.records.iter().map(|record| record.id).chain(damaged).collect());
+    };
+    match engine.get(scope, id).await {
+        Err(error) if DamagedRecord::of(&error).is_some() => Ok(vec![id]),
+        record => Ok(record?.map(|record| record.id).into_iter().collect()),
+    }
+}
+
+/// Returns the ids of all records that `ids` name.
 ///
 /// # Errors
 /// If an id is unknown; the message ends with `outcome`, such as `nothing was forgotten`.
@@ -32,11 +46,11 @@ pub(crate) async fn resolve(
     let mut resolved = Vec::new();
     let mut unknown = Vec::new();
     for id in ids {
-        let records = find(engine, scope, id).await?;
-        if records.is_empty() {
+        let ids = find_ids(engine, scope, id).await?;
+        if ids.is_empty() {
             unknown.push(id.as_str());
         }
-        resolved.extend(records.iter().map(|record| record.id));
+        resolved.extend(ids);
     }
     if !unknown.is_empty() {
         bail!("{} not within {scope}; {outcome}", unknown.join(", "));
@@ -56,11 +70,11 @@ pub(crate) async fn resolve_or_parse(
 ) -> Result<Vec<RecordId>> {
     let mut resolved = Vec::new();
     for id in ids {
-        let records = find(engine, scope, id).await?;
+        let ids = find_ids(engine, scope, id).await?;
         match id.parse() {
-            Ok(id) if records.is_empty() => resolved.push(id),
-            _ if records.is_empty() => bail!("{id} not within {scope}; {outcome}"),
-            _ => resolved.extend(records.iter().map(|record| record.id)),
+            Ok(id) if ids.is_empty() => resolved.push(id),
+            _ if ids.is_empty() => bail!("{id} not within {scope}; {outcome}"),
+            _ => resolved.extend(ids),
         }
     }
     Ok(resolved)

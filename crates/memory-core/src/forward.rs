@@ -39,6 +39,12 @@ macro_rules! forward {
             async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
                 (**self).delete(scope, ids).await
             }
+            async fn delete_unreachable(&self, scope: &Scope) -> Result<DeletionReport> {
+                (**self).delete_unreachable(scope).await
+            }
+            async fn raw_rows(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<serde_json::Value>> {
+                (**self).raw_rows(scope, ids).await
+            }
             async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
                 (**self).scan(scope, query).await
             }

@@ -60,9 +60,9 @@ pub use scope::Scope;
 pub use score::{Hit, Score};
 pub use sorted_json::SortedJson;
 pub use store::{
-    Adjacent, Basis, BlockReason, Cursor, Decision, DeletionReport, Done, Failure, Index, Job, JobQueue, Neighbor,
-    Order, Outcome, Page, Pending, PeriodCount, Periods, PutMode, RecordGroup, RecordStore, RemovalCounts, ScanQuery,
-    Stats, Ticket, Tombstone, Write, WriteResult,
+    Adjacent, Basis, BlockReason, Cursor, DamagedRecord, Decision, DeletionReport, Done, Failure, Index, Job, JobQueue,
+    Neighbor, Order, Outcome, Page, Pending, PeriodCount, Periods, PutMode, RecordGroup, RecordStore, RemovalCounts,
+    ScanQuery, Stats, Ticket, Tombstone, Write, WriteResult,
 };
 pub use store_options::{Mismatch, StoreOptions};
 pub use terms::Terms;

@@ -138,7 +138,7 @@ impl RecordStore for MemoryRecordStore {
         let has_next_page = remaining.len() > query.limit;
         let records: Vec<Record> = remaining.iter().take(query.limit).map(|record| (*record).clone()).collect();
         let next = records.last().filter(|_| has_next_page).map(Cursor::at);
-        Ok(Page { records, next, total })
+        Ok(Page::new(records, next).with_total(total))
     }
 
     async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {

@@ -1,6 +1,7 @@
 //! The contract of record stores, and the types of its calls.
 
 mod cursor;
+mod damaged;
 mod groups;
 mod job;
 mod periods;
@@ -17,6 +18,7 @@ use std::{
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+pub use damaged::DamagedRecord;
 pub use groups::RecordGroup;
 pub use job::{Done, Failure, Index, Job, Pending, Ticket};
 pub use periods::{PeriodCount, Periods};
@@ -72,15 +74,32 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>>;
 
     /// Returns the records with these ids, in the same order; `None` for an id without a record within `scope`.
+    ///
+    /// # Errors
+    /// `Corrupt` if one of them [cannot be read](DamagedRecord); the message names it.
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>>;
 
     /// Deletes the records with these ids and the records derived from them, in one transaction, from every index of
     /// this backend, and leaves a tombstone for each. Returns the numbers of removed items, without those of indexes
     /// outside of this backend. If `scope` covers several users with a record of the same id, all of them are
-    /// deleted.
+    /// deleted. The contents of the records are not read, so that [damaged ones](DamagedRecord) are deleted as well.
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport>;
 
+    /// Deletes the records of the users within `scope` that no scan and no id finds, because their address or their id
+    /// is damaged. For the deletion of everything of a user or a tenant. The default implementation deletes nothing.
+    async fn delete_unreachable(&self, _scope: &Scope) -> Result<DeletionReport> {
+        Ok(DeletionReport::default())
+    }
+
+    /// Returns the values of the stored rows of these records, by column, for a person who has to save a [damaged
+    /// record](DamagedRecord). The default implementation returns none.
+    async fn raw_rows(&self, _scope: &Scope, _ids: &[RecordId]) -> Result<Vec<serde_json::Value>> {
+        Ok(Vec::new())
+    }
+
     /// Returns a page of records, ordered by [`position`](Record::position).
+    ///
+    /// A record that cannot be read does not fail the scan: it is in [`Page::damaged`].
     ///
     /// A position is unique within a user. If `scope` covers two users with records of the same position, a page may
     /// end between these records, and the next page begins after both. To read every record, scan user by user.
@@ -402,12 +421,15 @@ pub struct Page {
     pub next: Option<Cursor>,
     /// Number of records that match the filter, on all pages; `None` unless the query [counts](ScanQuery::counted).
     pub total: Option<u64>,
+    /// The records of the page that cannot be read. They count towards the limit and the total.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<DamagedRecord>,
 }
 
 impl Page {
-    /// Creates a page without a total.
+    /// Creates a page without a total and without damaged records.
     pub fn new(records: Vec<Record>, next: Option<Cursor>) -> Self {
-        Self { records, next, total: None }
+        Self { records, next, total: None, damaged: Vec::new() }
     }
 
     /// Sets the number of records that match, on all pages.

@@ -147,6 +147,7 @@ impl MemoryEngine {
         self.repair(affected).await?;
         let mut report = ForgetReport { removed, synonyms: 0 };
         if is_everything && *scope == scope.namespace() {
+            report.removed += self.forget_unreachable(scope, affected).await?;
             report.synonyms = self.synonyms().store().clear(scope).await?;
             self.synonyms().forget(scope);
         }
@@ -207,16 +208,39 @@ impl MemoryEngine {
     }
 
     async fn forget_matching(&self, scope: &Scope, filter: Filter, affected: &mut Affected) -> Result<RemovalCounts> {
-        let page = ScanQuery::oldest(PAGE_ROWS).with_filter(filter);
+        let mut query = ScanQuery::oldest(PAGE_ROWS).with_filter(filter);
         let mut removed = RemovalCounts::default();
         loop {
-            let records = self.indexed_store().scan(scope, &page).await?.records;
-            if records.is_empty() {
+            let page = self.indexed_store().scan(scope, &query).await?;
+            let damaged = page.damaged.iter().map(|record| record.id);
+            let ids: Vec<RecordId> = page.records.iter().map(|record| record.id).chain(damaged).collect();
+            if ids.is_empty() {
                 return Ok(removed);
             }
-            let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
-            removed += self.forget_page(scope, &ids, affected).await?;
+            let removed_now = self.forget_page(scope, &ids, affected).await?;
+            if removed_now.total() == 0 {
+                // A record with a damaged id is not found by it.
+                query.after = page.next;
+                if query.after.is_none() {
+                    return Ok(removed);
+                }
+            }
+            removed += removed_now;
         }
+    }
+
+    /// Deletes the records of the users of `scope` whose address or id is damaged.
+    #[cfg_attr(not(feature = "certificates"), allow(unused_variables, reason = "only a certificate lists the ids"))]
+    async fn forget_unreachable(&self, scope: &Scope, affected: &mut Affected) -> Result<RemovalCounts> {
+        let DeletionReport { ids, mut removed } = self.record_store().delete_unreachable(scope).await?;
+        #[cfg(feature = "certificates")]
+        if let Some(trace) = &mut affected.trace {
+            trace.add_deleted(&ids);
+        }
+        if !ids.is_empty() {
+            removed += self.indexed_store().unindex(scope, &ids).await?;
+        }
+        Ok(removed)
     }
 
     async fn forget_page(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<RemovalCounts> {

@@ -61,9 +61,9 @@ pub use records::RecordQuery;
 pub use turn::Turn;
 
 pub use memory_engine_core::{
-    Clock, Cursor, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Language, Op, Order, Outcome, Page,
-    PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp, Trust,
-    WriteResult,
+    Clock, Cursor, DamagedRecord, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Language, Op, Order,
+    Outcome, Page, PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp,
+    Trust, WriteResult,
 };
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentOptions;

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use memory_engine_core::{
-    Embedding, Failure, Hit, Job, PutMode, Record, RecordId, Result, Scope, Terms, Tombstone, Write, WriteResult,
+    DamagedRecord, Embedding, Failure, Hit, Job, PutMode, Record, RecordId, Result, ScanQuery, Scope, Terms, Tombstone,
+    Write, WriteResult,
 };
 use memory_engine_enrichment::{LatencyStats, Progress};
 use memory_engine_recall::RecallOptions;
@@ -12,7 +13,7 @@ use memory_engine_scene::ScenePolicy;
 use memory_engine_vector_store::{Generations, VectorQuery};
 use tracing::{Span, field::Empty};
 
-use crate::{admin::degraded_log::DegradedRecall, engine::MemoryEngine, turn::Turn, verb::verb};
+use crate::{admin::degraded_log::DegradedRecall, engine::MemoryEngine, forget::ForgetReport, turn::Turn, verb::verb};
 
 /// The operations of an engine that an application seldom needs: its job queue, its vectors, its tombstones, and
 /// writing with full control. [`MemoryEngine::admin`] returns it.
@@ -79,6 +80,45 @@ impl Admin {
     pub async fn analyze_texts(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
         let work = self.engine.indexed_store().analysis().text_terms(texts);
         verb!("admin.analyze_texts", {}, work)
+    }
+}
+
+/// Damaged records.
+impl Admin {
+    /// Returns the records within `scope` that [cannot be read](DamagedRecord), each with the values of its row by
+    /// column. Reads all records.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn damaged_records(&self, scope: &Scope) -> Result<Vec<(DamagedRecord, Vec<serde_json::Value>)>> {
+        let store = self.engine.record_store();
+        let work = async {
+            let mut damaged = Vec::new();
+            let mut query = ScanQuery::oldest(RETRY_BATCH_RECORDS);
+            loop {
+                let page = store.scan(scope, &query).await?;
+                for record in page.damaged {
+                    let rows = store.raw_rows(scope, &[record.id]).await?;
+                    damaged.push((record, rows));
+                }
+                query.after = page.next;
+                if query.after.is_none() {
+                    return Ok(damaged);
+                }
+            }
+        };
+        verb!("admin.damaged_records", scope, {}, work)
+    }
+
+    /// Removes records, and everything that was derived from them, so that they can be stored again: unlike
+    /// [`forget`](MemoryEngine::forget), leaves no tombstone of the records themselves.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn remove_records(&self, scope: &Scope, ids: &[RecordId]) -> Result<ForgetReport> {
+        let report = self.engine.forget(scope, ids.to_vec()).await?;
+        self.engine.record_store().remove_tombstones(scope, ids).await?;
+        Ok(report)
     }
 }
 

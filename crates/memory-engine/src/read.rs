@@ -79,14 +79,15 @@ impl MemoryEngine {
     /// Returns the record with this id if it is within `scope`.
     ///
     /// # Errors
-    /// The store's error.
+    /// The store's error; `Corrupt` if the record [cannot be read](crate::DamagedRecord).
     pub async fn get(&self, scope: &Scope, id: RecordId) -> Result<Option<Record>> {
         let note = |span: &Span, record: &Option<Record>| _ = span.record("records", usize::from(record.is_some()));
-        let work = async { Ok(self.indexed_store().get_unexpired(scope, &[id]).await?.pop().flatten()) };
+        let work = self.indexed_store().get_one_unexpired(scope, id);
         verb!("get", scope, { records = Empty }, work, note)
     }
 
-    /// Returns the records with these ids, in the same order; `None` for an id that is not within `scope`.
+    /// Returns the records with these ids, in the same order; `None` for an id that is not within `scope`, and for
+    /// a record that cannot be read.
     ///
     /// # Errors
     /// The store's error.

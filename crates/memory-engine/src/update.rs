@@ -62,7 +62,7 @@ impl MemoryEngine {
     }
 
     async fn try_update(&self, scope: &Scope, id: RecordId, text: &str) -> Result<RecordId> {
-        let Some(mut record) = self.indexed_store().get_unexpired(scope, &[id]).await?.pop().flatten() else {
+        let Some(mut record) = self.indexed_store().get_one_unexpired(scope, id).await? else {
             return Err(Error::new(ErrorKind::NotFound, "update", format!("there is no record {id} in this scope")));
         };
         if record.state == State::Pending {

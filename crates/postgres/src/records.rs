@@ -14,4 +14,5 @@ pub(crate) mod remembered_scopes;
 pub(crate) mod row;
 pub(crate) mod scan;
 pub(crate) mod scopes;
+pub(crate) mod stub;
 pub(crate) mod tombstones;

@@ -117,6 +117,14 @@ impl RecordStore for ShardedStore {
         RecordStore::delete(self.shard(scope)?, scope, ids).await
     }
 
+    async fn delete_unreachable(&self, scope: &Scope) -> Result<DeletionReport> {
+        self.shard(scope)?.delete_unreachable(scope).await
+    }
+
+    async fn raw_rows(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<serde_json::Value>> {
+        self.shard(scope)?.raw_rows(scope, ids).await
+    }
+
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
         self.shard(scope)?.scan(scope, query).await
     }

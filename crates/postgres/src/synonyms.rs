@@ -172,10 +172,11 @@ async fn verdicts(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<PairVer
     let rows = sqlx::query(sql).bind(ns).fetch_all(connection).await?;
     let verdict = |row: &sqlx::postgres::PgRow| {
         let pair = WordPair::new(row.try_get("first")?, row.try_get("second")?);
-        let pair = pair.ok_or_else(|| PostgresError::corrupt("a pair of words"))?;
-        Ok(PairVerdict { pair, accepted: row.try_get("accepted")? })
+        // The health check reports a verdict that cannot be read.
+        let Some(pair) = pair else { return Ok(None) };
+        Ok(Some(PairVerdict { pair, accepted: row.try_get("accepted")? }))
     };
-    rows.iter().map(verdict).collect()
+    rows.iter().filter_map(|row| verdict(row).transpose()).collect()
 }
 
 async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[PairVerdict]) -> Result<(), PostgresError> {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use memory_engine_core::{
-    Cursor, Error, ErrorKind, Job, Order, Page, Record, RecordGroup, Result, RuleId, Scope, Stats, Timestamp,
+    Cursor, DamagedRecord, Error, ErrorKind, Job, Order, Page, Record, RecordGroup, Result, RuleId, Scope, Stats,
+    Timestamp,
 };
 
 /// The lease end of an item that can be claimed.
@@ -25,12 +26,9 @@ pub fn corrupt(what: &str) -> Error {
     Error::new(ErrorKind::Corrupt, "read", message)
 }
 
-/// Returns the rule that extracted a relation, from its stored id.
-///
-/// # Errors
-/// `Corrupt` for an id that no rule can have.
-pub fn rule(id: Option<String>) -> Result<Option<RuleId>> {
-    id.map(RuleId::new).transpose().map_err(|_| corrupt("the rule of a relation"))
+/// Returns the rule that extracted a relation, from its stored id; `None` for an id that no rule can have.
+pub fn rule(id: Option<String>) -> Option<RuleId> {
+    id.and_then(|id| RuleId::new(id).ok())
 }
 
 /// Returns the scope of these names: tenant, user, agent, session and branch; empty for a dimension that is not set.
@@ -78,12 +76,34 @@ pub fn after_position(order: Order) -> &'static str {
     }
 }
 
-/// Returns a page of at most `limit` records. `records` has one record more if another page follows.
-pub fn page(mut records: Vec<Record>, limit: usize, total: Option<u64>) -> Page {
-    let has_next = records.len() > limit;
-    records.truncate(limit);
-    let next = records.last().filter(|_| has_next).map(Cursor::at);
-    Page::new(records, next).with_total(total)
+/// A row of a scan that was read.
+#[derive(Debug)]
+pub enum ScannedRow {
+    /// The record.
+    Record(Box<Record>),
+    /// A record that cannot be read, and its position, if at least that can be read.
+    Damaged(DamagedRecord, Option<Cursor>),
+}
+
+/// Returns a page of at most `limit` records. `rows` has one row more if another page follows.
+pub fn page(rows: Vec<ScannedRow>, limit: usize, total: Option<u64>) -> Page {
+    let has_next = rows.len() > limit;
+    let mut page = Page::default().with_total(total);
+    for row in rows.into_iter().take(limit) {
+        match row {
+            ScannedRow::Record(record) => {
+                page.next = Some(Cursor::at(&record));
+                page.records.push(*record);
+            }
+            ScannedRow::Damaged(damaged, position) => {
+                damaged.warn();
+                page.next = position.or(page.next);
+                page.damaged.push(damaged);
+            }
+        }
+    }
+    page.next = page.next.filter(|_| has_next);
+    page
 }
 
 /// Returns the time of the next attempt of a queue item; `None` for a dead letter.

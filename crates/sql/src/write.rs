@@ -3,18 +3,9 @@
 use std::collections::BTreeSet;
 
 use memory_engine_core::{
-    Basis, BlockReason, Decision, DeletionReport, Embedding, Error, Job, Outcome, PutMode, Record, RecordId,
-    RemovalCounts, Result, Terms, Timestamp, Tombstone, Write, WriteResult,
+    Basis, BlockReason, ContentHash, Decision, DeletionReport, Embedding, Error, Job, Kind, Outcome, PutMode, Record,
+    RecordId, RemovalCounts, Result, Terms, Timestamp, Tombstone, Write, WriteResult,
 };
-
-/// A change to one record and to everything that is derived from it. A backend has one function that applies it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RecordChange {
-    /// Stores a record.
-    Write(Box<RecordWrite>),
-    /// Removes the record of the tombstone, and stores the tombstone.
-    Remove(Tombstone),
-}
 
 /// A record to be stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,22 +130,30 @@ fn blocks_content<S: NamespaceState>(record: &Record, state: &S) -> Result<bool,
     Ok(cascade_deleted.is_some_and(|cascade_deleted| Tombstone::bars_content_for(record.trust, cascade_deleted)))
 }
 
-/// Returns the tombstone of a record. `cascade_deleted` is true if its source was deleted, not the record itself.
-pub fn tombstone(record: &Record, deleted_at: Timestamp, cascade_deleted: bool) -> Tombstone {
-    let tombstone = Tombstone::new(record.id, record.scope.clone(), record.content_hash(), deleted_at);
-    tombstone.with_withdrawn(cascade_deleted)
+/// A record to delete. Has only what its tombstone and the jobs of its sources need, because its other values may be
+/// damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordStub {
+    /// The id.
+    pub id: RecordId,
+    /// The kind.
+    pub kind: Kind,
+    /// The hash of the text.
+    pub content_hash: ContentHash,
+    /// The sources; `None` if they cannot be read.
+    pub derived_from: Option<Vec<RecordId>>,
 }
 
 /// Returns the jobs to queue when derived records are removed, so that each remaining source is processed again.
 /// `removed` contains the sources that are removed themselves.
 pub fn source_jobs<'r>(
-    derived: impl IntoIterator<Item = &'r Record>,
+    derived: impl IntoIterator<Item = &'r RecordStub>,
     removed: &BTreeSet<RecordId>,
 ) -> Vec<(Job, RecordId)> {
     let mut jobs = Vec::new();
     for record in derived {
         let Some(job) = Job::making(&record.kind) else { continue };
-        let sources = record.derived_from.iter().filter(|source| !removed.contains(source));
+        let sources = record.derived_from.iter().flatten().filter(|source| !removed.contains(source));
         jobs.extend(sources.map(|source| (job, *source)));
     }
     jobs

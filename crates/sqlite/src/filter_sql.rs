@@ -31,13 +31,16 @@ impl SqlDialect for Statement {
     }
 
     fn contains_any(&mut self, column: &'static str, texts: Vec<String>) {
-        self.push("EXISTS (SELECT 1 FROM json_each(").push(column).push(") WHERE value");
+        // SQLite's JSON functions fail for a damaged list or damaged metadata. Such a record does not match.
+        self.push("EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(").push(column).push(") THEN ").push(column);
+        self.push(" END) WHERE value");
         compare_values(Op::Eq, texts.into_iter().map(Value::Text).collect(), self);
         self.push(")");
     }
 
     fn metadata_exists(&mut self, key: &str) {
-        self.push("coalesce(json_type(r.metadata, ").bind(json_path(key)).push("), 'null') <> 'null'");
+        self.push("coalesce(CASE WHEN json_valid(r.metadata) THEN json_type(r.metadata, ").bind(json_path(key));
+        self.push(") END, 'null') <> 'null'");
     }
 
     fn compare_metadata(&mut self, key: &str, op: Op, operands: MetadataOperands) {

@@ -53,8 +53,9 @@ pub(crate) fn define(connection: &Connection) -> rusqlite::Result<()> {
         let comparison: Arc<MetadataComparison> = context.get_or_create_aux(1, |value| {
             Ok::<_, BoxError>(serde_json::from_str::<MetadataComparison>(value.as_str()?)?)
         })?;
-        let metadata = context.get_raw(0).as_str().map_err(rusqlite::Error::from)?;
-        comparison.is_satisfied_by(metadata).map_err(|error| rusqlite::Error::UserFunctionError(error.into()))
+        // A record with damaged metadata does not match.
+        let metadata = context.get_raw(0).as_str().unwrap_or_default();
+        Ok(comparison.is_satisfied_by(metadata).unwrap_or(false))
     })
 }
 

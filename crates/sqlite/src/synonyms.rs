@@ -72,10 +72,11 @@ fn list(connection: &Connection, scope: &Scope) -> Result<Vec<SynonymGroup>, Sql
     let mut rows = statement.query([namespace])?;
     let mut groups = Vec::new();
     while let Some(row) = rows.next()? {
-        let members: String = row.get(1)?;
-        let members =
-            serde_json::from_str(&members).map_err(|_| SqliteError::corrupt("the members of a synonym group"))?;
-        groups.push(SynonymGroup { term: row.get(0)?, members, category: row.get(2)? });
+        // The health check reports a group that cannot be read.
+        let members = row.get_ref(1)?.as_bytes().ok().and_then(|members| serde_json::from_slice(members).ok());
+        if let (Ok(term), Some(members), Ok(category)) = (row.get(0), members, row.get(2)) {
+            groups.push(SynonymGroup { term, members, category });
+        }
     }
     groups.sort_by_cached_key(SynonymGroup::key);
     Ok(groups)
@@ -120,9 +121,11 @@ fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<PairVerdict>, 
     let mut rows = statement.query([namespace])?;
     let mut verdicts = Vec::new();
     while let Some(row) = rows.next()? {
-        let (first, second): (String, String) = (row.get(0)?, row.get(1)?);
-        let pair = WordPair::new(&first, &second).ok_or_else(|| SqliteError::corrupt("a pair of words"))?;
-        verdicts.push(PairVerdict { pair, accepted: row.get(2)? });
+        // The health check reports a verdict that cannot be read.
+        let words = row.get_ref(0)?.as_str().ok().zip(row.get_ref(1)?.as_str().ok());
+        if let Some(pair) = words.and_then(|(first, second)| WordPair::new(first, second)) {
+            verdicts.push(PairVerdict { pair, accepted: row.get(2)? });
+        }
     }
     Ok(verdicts)
 }

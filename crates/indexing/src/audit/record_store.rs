@@ -14,6 +14,7 @@ use super::{
     auditor::{Announced, Auditor},
     events::Author,
 };
+use crate::readable::get_readable;
 
 /// A record store that logs each change before it makes it, and a failed change also afterwards. If the log cannot be
 /// written, nothing is changed.
@@ -67,11 +68,18 @@ impl AuditedRecordStore {
     /// covers the records of each user.
     async fn stored_by_user(&self, scope: &Scope, ids: &[RecordId]) -> Result<BTreeMap<Scope, (Scope, Vec<RecordId>)>> {
         let mut by_user: BTreeMap<Scope, (Scope, Vec<RecordId>)> = BTreeMap::new();
-        for record in self.inner.get(scope, ids).await?.into_iter().flatten() {
+        let (found, damaged) = get_readable(self.inner.as_ref(), scope, ids).await?;
+        for record in found.into_iter().flatten() {
             let user = by_user.entry(record.scope.namespace());
             let (common, ids) = user.or_insert_with(|| (record.scope.clone(), Vec::new()));
             *common = common.common_with(&record.scope).unwrap_or_else(|| scope.clone());
             ids.push(record.id);
+        }
+        if !damaged.is_empty() {
+            // The address of a damaged record may be unknown.
+            let (common, ids) = by_user.entry(scope.namespace()).or_insert_with(|| (scope.clone(), Vec::new()));
+            *common = scope.clone();
+            ids.extend(damaged);
         }
         Ok(by_user)
     }
@@ -128,6 +136,20 @@ impl RecordStore for AuditedRecordStore {
             self.auditor.report(author.events(&scope.namespace(), AuditAction::Delete, &missed)).await;
         }
         Ok(report)
+    }
+
+    async fn delete_unreachable(&self, scope: &Scope) -> Result<DeletionReport> {
+        let report = self.inner.delete_unreachable(scope).await?;
+        if !report.ids.is_empty() {
+            // Their ids were not known before.
+            let events = Author::current().events(&scope.namespace(), AuditAction::Delete, &report.ids);
+            self.auditor.report(events).await;
+        }
+        Ok(report)
+    }
+
+    async fn raw_rows(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<serde_json::Value>> {
+        self.inner.raw_rows(scope, ids).await
     }
 
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {

@@ -48,9 +48,14 @@ impl DeletionTrace {
             ScanQuery::oldest(usize::MAX).with_filter(Filter::any_of(Field::Id, ids))
         };
         let mut ids_by_user: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
-        for record in store.scan(scope, &query(ids)).await?.records {
+        let page = store.scan(scope, &query(ids)).await?;
+        for record in page.records {
             ids_by_user.entry(record.scope.namespace()).or_default().push(record.id);
             self.add(&record);
+        }
+        // Their texts are not searched for, because they cannot be read.
+        for record in page.damaged {
+            ids_by_user.entry(scope.namespace()).or_default().push(record.id);
         }
         for (user, ids) in ids_by_user {
             let derived = store.derived(&user, &ids).await?;

@@ -1,6 +1,6 @@
 //! Errors of Postgres, and their conversion to public errors.
 
-use memory_engine_core::{Error, ErrorKind};
+use memory_engine_core::{DamagedRecord, Error, ErrorKind};
 use memory_engine_sql::rows;
 
 /// An error on a connection, before the name of the public operation is added.
@@ -12,6 +12,12 @@ pub(crate) enum PostgresError {
     /// An error of the engine: the call is invalid, or a stored value is corrupt.
     #[error(transparent)]
     Engine(#[from] Error),
+}
+
+impl From<DamagedRecord> for PostgresError {
+    fn from(damaged: DamagedRecord) -> Self {
+        Self::Engine(damaged.into_error("read"))
+    }
 }
 
 impl PostgresError {

@@ -118,7 +118,7 @@ impl VisibleGraph<'_> {
                 target: id(row, "target")?,
                 valid_from: time(row, "valid_from")?,
                 valid_until: time(row, "valid_until")?,
-                rule: stored_rule(row.try_get("rule")?)?,
+                rule: stored_rule(row.try_get("rule")?),
                 record: cursor(row)?,
             };
             Ok(GraphRows::with_record_times(edge, time(row, "record_valid_from")?, time(row, "record_valid_until")?))
@@ -141,7 +141,7 @@ impl VisibleGraph<'_> {
             Ok(MentionRow {
                 entity: id(row, "entity")?,
                 name: row.try_get("name")?,
-                kind: kind.parse().map_err(|_| PostgresError::corrupt("the kind of an entity"))?,
+                kind: kind.parse().unwrap_or_default(),
                 total: u64::try_from(row.try_get::<i64, _>("total")?).unwrap_or_default(),
                 record: cursor(row)?,
             })

@@ -1,7 +1,7 @@
 //! Keyword search: the server selects the records that may be hits, and [`Bm25`] ranks them by their stored term
 //! counts.
 
-use memory_engine_core::{FoundRecord, Hit, Index, RecordId, RecordWithTerms, Scope, packed_terms};
+use memory_engine_core::{FoundRecord, Hit, Index, RecordId, Scope, packed_terms};
 use memory_engine_keyword_store::{Bm25, Bm25Candidate, DistinctTerms, KeywordQuery};
 use memory_engine_sql::index_metadata::IndexMetadata;
 use sqlx::{PgConnection, Row, postgres::PgRow};
@@ -15,7 +15,6 @@ use crate::{
     },
     records::{
         remembered_scopes::RememberedScopes,
-        row,
         scopes::{self, CoveredScope, Tenants},
     },
 };
@@ -54,11 +53,7 @@ pub(crate) async fn search_records(
     let query_terms = DistinctTerms::of(&query.clauses);
     let statement = KeywordStatement { scope, query, query_terms: &query_terms, reads_records: true };
     let ranked = find(connection, index, &statement).await?;
-    let read = |(hit, row): &(Hit, PgRow)| {
-        let record = RecordWithTerms { record: row::read(row)?.record, terms: Some(keyword_store::read_terms(row)?) };
-        Ok(FoundRecord { hit: *hit, record })
-    };
-    ranked.iter().map(read).collect()
+    Ok(ranked.iter().filter_map(|(hit, row)| keyword_store::read_found(*hit, row)).collect())
 }
 
 /// Appends the statement of a search, for its query plan.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{PackedTerms, Record, RecordId, RecordWithTerms, Scope, Terms, packed_terms};
+use memory_engine_core::{
+    DamagedRecord, FoundRecord, Hit, PackedTerms, Record, RecordId, RecordWithTerms, Scope, Terms, packed_terms,
+};
 use memory_engine_keyword_store::KeywordEntry;
 use rustc_hash::FxHashMap;
 use sqlx::{PgConnection, Row, postgres::PgRow};
@@ -166,7 +168,10 @@ pub(crate) async fn terms(
     covered.push_rows_by_id("keyword_documents d", "d", ids, &mut statement);
     let mut found: FxHashMap<RecordId, PackedTerms> = FxHashMap::default();
     for row in statement.fetch_all(connection).await? {
-        found.entry(record_id(row.try_get("id")?)).or_insert(read_terms(&row)?);
+        let id = record_id(row.try_get("id")?);
+        if let Some(terms) = read_terms(&row, id) {
+            found.entry(id).or_insert(terms);
+        }
     }
     Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
 }
@@ -187,20 +192,38 @@ pub(crate) async fn records_with_terms(
     }
     let mut found: FxHashMap<RecordId, RecordWithTerms> = FxHashMap::default();
     for row in statement.fetch_all(connection).await? {
-        let record = row::read(&row)?.record;
-        let has_terms = row.try_get::<Option<&[u8]>, _>("terms")?.is_some();
-        let terms = if has_terms { Some(read_terms(&row)?) } else { None };
         // If several users have a record with this id, the record of the first user is returned.
-        found.entry(record.id).or_insert(RecordWithTerms { record, terms });
+        if let Some(read) = read_with_terms(&row) {
+            found.entry(read.record.id).or_insert(read);
+        }
     }
     Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
 }
 
-/// Reads the columns `terms` and `counts` of a row.
-pub(crate) fn read_terms(row: &PgRow) -> Result<PackedTerms, PostgresError> {
-    let words =
-        String::from_utf8(row.try_get("terms")?).map_err(|_| PostgresError::corrupt("the terms of a record"))?;
-    Ok(PackedTerms::new(words, row.try_get("counts")?)?)
+/// Reads the record of a hit with its terms, as [`read_with_terms`] does.
+pub(crate) fn read_found(hit: Hit, row: &PgRow) -> Option<FoundRecord> {
+    read_with_terms(row).map(|record| FoundRecord { hit, record })
+}
+
+/// Reads a record with its terms. Returns `None` for a record that cannot be read, and reports it. Terms that cannot be
+/// read are left out.
+fn read_with_terms(row: &PgRow) -> Option<RecordWithTerms> {
+    let record = row::read(row).inspect_err(DamagedRecord::warn).ok()?.record;
+    let terms = read_terms(row, record.id);
+    Some(RecordWithTerms { record, terms })
+}
+
+/// Reads the columns `terms` and `counts` of a row. Returns `None` if the record has none, or if they cannot be read;
+/// then reports it.
+fn read_terms(row: &PgRow, id: RecordId) -> Option<PackedTerms> {
+    let words = row.try_get::<Option<Vec<u8>>, _>("terms").ok()??;
+    let counts = row.try_get("counts").ok();
+    let terms = String::from_utf8(words).ok().zip(counts);
+    let terms = terms.and_then(|(words, counts)| PackedTerms::new(words, counts).ok());
+    if terms.is_none() {
+        DamagedRecord::new(id, "keyword_documents", "terms").warn();
+    }
+    terms
 }
 
 /// Removes the terms of all records of all tenants. Used when an index is rebuilt.

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use memory_engine_core::{Done, Failure, Job, Pending, RecordId, Stats, Timestamp};
+use memory_engine_core::{DamagedRecord, Done, Failure, Job, Pending, Record, RecordId, Stats, Timestamp};
 use memory_engine_sql::{
     indexed,
     rows::{self, LEASE_DEAD, LEASE_FREE, sql_limit},
@@ -142,14 +142,47 @@ pub(crate) async fn claim(
     if !lease.is_zero() {
         query = query.bind(now.after(lease).as_micros()).bind(owner).bind(now.as_micros());
     }
-    let rows = query.fetch_all(connection).await?;
-    let pending = |row: &PgRow| {
-        let attempts = u32::try_from(row.try_get::<i64, _>("attempts")?).unwrap_or(u32::MAX);
-        let ticket = memory_engine_core::Ticket(row.try_get::<Uuid, _>("ticket")?.as_u128());
-        let queued_at = Timestamp::from_micros(row.try_get("queued_at")?);
-        Ok(Pending { ticket, record: row::read(row)?.record, job, attempts, queued_at })
-    };
-    rows.iter().map(pending).collect()
+    let rows = query.fetch_all(&mut *connection).await?;
+    let mut pending = Vec::with_capacity(rows.len());
+    for row in &rows {
+        match row::read(row) {
+            Ok(stored) => pending.push(read_pending(row, stored.record, job)?),
+            Err(damaged) => {
+                damaged.warn();
+                if !lease.is_zero() {
+                    fail_damaged(connection, row.try_get("ns")?, job, &damaged).await?;
+                }
+            }
+        }
+    }
+    Ok(pending)
+}
+
+fn read_pending(row: &PgRow, record: Record, job: Job) -> Result<Pending, PostgresError> {
+    let attempts = u32::try_from(row.try_get::<i64, _>("attempts")?).unwrap_or(u32::MAX);
+    let ticket = memory_engine_core::Ticket(row.try_get::<Uuid, _>("ticket")?.as_u128());
+    let queued_at = Timestamp::from_micros(row.try_get("queued_at")?);
+    Ok(Pending { ticket, record, job, attempts, queued_at })
+}
+
+/// Makes the job of a record that cannot be read a dead letter, so that it does not hold up the jobs behind it.
+async fn fail_damaged(
+    connection: &mut PgConnection,
+    ns: Uuid,
+    job: Job,
+    damaged: &DamagedRecord,
+) -> Result<(), PostgresError> {
+    let sql = "UPDATE backlog b SET leased_until = $4, attempts = b.attempts + 1, reason = $5, owner = NULL
+               WHERE b.ns = $1 AND b.id = $2 AND b.job = $3";
+    sqlx::query(sql)
+        .bind(ns)
+        .bind(scopes::uuid(damaged.id))
+        .bind(job.as_str())
+        .bind(LEASE_DEAD)
+        .bind(damaged.to_string())
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 /// Extends the leases of claimed jobs, except for dead letters and for jobs that were queued again.
@@ -283,15 +316,17 @@ pub(crate) async fn failures(
     covered.push_row_condition("r", &mut statement);
     statement.push(" ORDER BY b.ticket, b.ns, b.id LIMIT ").bind(sql_limit(limit));
     let read = |row: &PgRow| {
+        // The health check reports an unknown job.
+        let Some(job) = Job::named(row.try_get("job")?) else { return Ok(None) };
         let id = record_id(row.try_get("id")?);
-        let revision =
-            u64::try_from(row.try_get::<i64, _>("revision")?).map_err(|_| PostgresError::corrupt("a revision"))?;
-        let job = Job::named(row.try_get("job")?).ok_or_else(|| PostgresError::corrupt("a job"))?;
+        let revision = u64::try_from(row.try_get::<i64, _>("revision")?).unwrap_or_default();
         let attempts = u32::try_from(row.try_get::<i64, _>("attempts")?).unwrap_or(u32::MAX);
-        let failure = Failure::new(id, scopes::read(row)?, job, revision, row.try_get::<String, _>("reason")?);
-        Ok(failure.with_attempts(attempts).with_retry_at(rows::retry_at(row.try_get("leased_until")?)))
+        let reason = row.try_get::<String, _>("reason")?;
+        let failure = Failure::new(id, scopes::read_or_user(row)?, job, revision, reason);
+        Ok(Some(failure.with_attempts(attempts).with_retry_at(rows::retry_at(row.try_get("leased_until")?))))
     };
-    statement.fetch_all(connection).await?.iter().map(read).collect()
+    let rows = statement.fetch_all(connection).await?;
+    rows.iter().filter_map(|row| read(row).transpose()).collect()
 }
 
 /// Adds to `stats`, for each job, the number of queued records in a scope, the time of the oldest, and the number of

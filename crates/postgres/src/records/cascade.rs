@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use memory_engine_core::{RecordId, RemovalCounts, Timestamp};
-use memory_engine_sql::write::{self, RecordChange};
+use memory_engine_sql::write;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
     queue::job_rows::{self, QueueEntry},
-    records::{change, derivations, row, scopes::uuid},
+    records::{change, derivations, row, scopes::uuid, stub::NewTombstone},
 };
 
 /// Removes the records that were derived from `sources`, directly or through others, except `kept`, and stores
@@ -25,13 +25,13 @@ pub(crate) async fn remove_derived_records(
 ) -> Result<(Vec<RecordId>, RemovalCounts), PostgresError> {
     let ids: Vec<RecordId> = sources.iter().copied().collect();
     let mut derived = derivations::derived_records(connection, ns, &ids).await?;
-    derived.retain(|record| !kept.contains(&record.id));
+    derived.retain(|record| !kept.contains(&record.stub.id));
     if derived.is_empty() {
         return Ok(Default::default());
     }
-    let tombstones = derived.iter().map(|record| RecordChange::Remove(write::tombstone(record, deleted_at, true)));
-    let removed = change::apply(connection, &tombstones.collect::<Vec<_>>(), None, deleted_at).await?;
-    let jobs = write::source_jobs(&derived, sources);
+    let tombstones: Vec<_> = derived.iter().map(|record| NewTombstone::of(record, deleted_at, true)).collect();
+    let removed = change::apply_tombstones(connection, ns, &tombstones).await?;
+    let jobs = write::source_jobs(derived.iter().map(|record| &record.stub), sources);
     let remaining: BTreeSet<RecordId> = jobs.iter().map(|(_, source)| *source).collect();
     let current = row::current_revisions(connection, ns, &remaining.into_iter().collect::<Vec<_>>()).await?;
     let indexed: BTreeSet<RecordId> =
@@ -39,5 +39,5 @@ pub(crate) async fn remove_derived_records(
     for (job, source) in jobs.into_iter().filter(|(_, source)| indexed.contains(source)) {
         job_rows::requeue_one(connection, ns, &QueueEntry::new(job, uuid(source), deleted_at)).await?;
     }
-    Ok((derived.into_iter().map(|record| record.id).collect(), removed))
+    Ok((derived.into_iter().map(|record| record.stub.id).collect(), removed))
 }

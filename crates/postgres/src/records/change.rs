@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{Record, RemovalCounts, Timestamp, Tombstone};
-use memory_engine_sql::{
-    embedding_versions::VectorTable,
-    write::{RecordChange, RecordWrite},
-};
+use memory_engine_core::{Record, RemovalCounts, Timestamp};
+use memory_engine_sql::{embedding_versions::VectorTable, write::RecordWrite};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -19,42 +16,16 @@ use crate::{
         bulk_insert::BulkInsert,
         row,
         scopes::{self, uuid},
+        stub::NewTombstone,
     },
     vectors::vector_store,
 };
 
-/// Applies changes to records of locked namespaces. Returns the counts of removed data. The addresses of tombstones
-/// must exist. Vectors of the records go to `table`; without a table they are dropped.
-pub(crate) async fn apply(
-    connection: &mut PgConnection,
-    changes: &[RecordChange],
-    table: Option<VectorTable>,
-    now: Timestamp,
-) -> Result<RemovalCounts, PostgresError> {
-    let mut writes = Vec::new();
-    let mut tombstones: BTreeMap<Uuid, Vec<&Tombstone>> = BTreeMap::new();
-    for change in changes {
-        match change {
-            RecordChange::Write(write) => writes.push(&**write),
-            RecordChange::Remove(tombstone) => {
-                tombstones.entry(scopes::namespace(&tombstone.scope)).or_default().push(tombstone);
-            }
-        }
-    }
-    if !writes.is_empty() {
-        write_records(connection, &writes, table, now).await?;
-    }
-    let mut removed = RemovalCounts::default();
-    for (ns, tombstones) in tombstones {
-        removed += apply_tombstones(connection, ns, &tombstones).await?;
-    }
-    Ok(removed)
-}
-
 /// Stores records of any number of namespaces with their index entries.
-async fn write_records(
+/// Vectors of the records go to `table`; without a table they are dropped.
+pub(crate) async fn write_records(
     connection: &mut PgConnection,
-    writes: &[&RecordWrite],
+    writes: &[RecordWrite],
     table: Option<VectorTable>,
     now: Timestamp,
 ) -> Result<(), PostgresError> {
@@ -72,7 +43,7 @@ async fn write_records(
             remove_entries(connection, ns, &reindexed).await?;
         }
     }
-    bulk_insert(writes.iter().copied(), table, now).execute(connection).await
+    bulk_insert(writes, table, now).execute(connection).await
 }
 
 /// Returns the insertion of new records, and of the new index entries and queue entries of records.
@@ -110,21 +81,21 @@ async fn remove_entries(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -
     Ok(removed)
 }
 
-/// Removes the records of tombstones of one namespace, and stores the tombstones. Of two tombstones with the same id,
-/// the later one is stored.
-async fn apply_tombstones(
+/// Removes the records of tombstones of one locked namespace, and stores the tombstones. Their addresses must exist. Of
+/// two tombstones with the same id, the later one is stored. Returns the counts of removed data.
+pub(crate) async fn apply_tombstones(
     connection: &mut PgConnection,
     ns: Uuid,
-    tombstones: &[&Tombstone],
+    tombstones: &[NewTombstone],
 ) -> Result<RemovalCounts, PostgresError> {
-    let by_id: BTreeMap<Uuid, &Tombstone> =
-        tombstones.iter().map(|tombstone| (uuid(tombstone.id), *tombstone)).collect();
+    let by_id: BTreeMap<Uuid, &NewTombstone> =
+        tombstones.iter().map(|tombstone| (uuid(tombstone.id), tombstone)).collect();
     let ids: Vec<Uuid> = by_id.keys().copied().collect();
     let mut removed = remove_entries(connection, ns, &ids).await?;
     for kind in row::remove(connection, ns, &ids).await? {
         removed.count(&kind);
     }
-    let hashes = |tombstones: &mut dyn Iterator<Item = &Tombstone>| -> Vec<Vec<u8>> {
+    let hashes = |tombstones: &mut dyn Iterator<Item = &NewTombstone>| -> Vec<Vec<u8>> {
         tombstones.map(|tombstone| tombstone.content_hash.as_bytes().to_vec()).collect()
     };
     sqlx::query(
@@ -134,10 +105,14 @@ async fn apply_tombstones(
          ON CONFLICT (ns, content_hash) DO UPDATE SET withdrawn = barred_contents.withdrawn AND excluded.withdrawn",
     )
     .bind(ns)
-    .bind(hashes(&mut tombstones.iter().copied()))
+    .bind(hashes(&mut tombstones.iter()))
     .bind(tombstones.iter().map(|tombstone| tombstone.withdrawn).collect::<Vec<_>>())
     .execute(&mut *connection)
     .await?;
+    let of_user = match tombstones.iter().any(|tombstone| tombstone.address.is_none()) {
+        true => scopes::insert_user_address(connection, ns).await?,
+        false => Uuid::nil(),
+    };
     let replaced = sqlx::query("DELETE FROM tombstones b WHERE b.ns = $1 AND b.id = ANY ($2)")
         .bind(ns)
         .bind(&ids)
@@ -149,7 +124,7 @@ async fn apply_tombstones(
     )
     .bind(ns)
     .bind(&ids)
-    .bind(by_id.values().map(|tombstone| scopes::address(&tombstone.scope)).collect::<Vec<_>>())
+    .bind(by_id.values().map(|tombstone| tombstone.address.unwrap_or(of_user)).collect::<Vec<_>>())
     .bind(hashes(&mut by_id.values().copied()))
     .bind(by_id.values().map(|tombstone| tombstone.deleted_at.as_micros()).collect::<Vec<_>>())
     .bind(by_id.values().map(|tombstone| tombstone.withdrawn).collect::<Vec<_>>())

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{DeletionReport, RecordId, RemovalCounts, Scope, Timestamp, Tombstone};
-use memory_engine_sql::write::{self, RecordChange};
+use memory_engine_core::{DeletionReport, RecordId, RemovalCounts, Timestamp, Tombstone};
+use memory_engine_sql::write;
 use rustc_hash::FxHashMap;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -11,8 +11,9 @@ use uuid::Uuid;
 use crate::{
     database::error::PostgresError,
     records::{
-        cascade, change, namespaces, row,
+        cascade, change, namespaces,
         scopes::{self, CoveredScope},
+        stub::{self, NewTombstone},
     },
 };
 
@@ -25,23 +26,23 @@ pub(crate) async fn delete(
 ) -> Result<DeletionReport, PostgresError> {
     // Of a tenant with many users, only the namespaces with such a record are locked.
     let namespaces = if covered.is_tenant_wide() {
-        row::find(connection, covered, ids).await?.into_iter().map(|stored| stored.ns).collect()
+        stub::find(connection, covered, ids).await?.into_iter().map(|stored| stored.ns).collect()
     } else {
         covered.namespaces(connection).await?
     };
     namespaces::lock_known(connection, &namespaces).await?;
-    let mut by_namespace: BTreeMap<Uuid, (Vec<RecordChange>, BTreeSet<RecordId>)> = BTreeMap::new();
-    for stored in row::find(connection, covered, ids).await? {
-        let (changes, ids) = by_namespace.entry(stored.ns).or_default();
-        ids.insert(stored.record.id);
-        changes.push(RecordChange::Remove(write::tombstone(&stored.record, deleted_at, false)));
+    let mut by_namespace: BTreeMap<Uuid, (Vec<NewTombstone>, BTreeSet<RecordId>)> = BTreeMap::new();
+    for stored in stub::find(connection, covered, ids).await? {
+        let (tombstones, ids) = by_namespace.entry(stored.ns).or_default();
+        ids.insert(stored.stub.id);
+        tombstones.push(NewTombstone::of(&stored, deleted_at, false));
     }
     let mut deleted = BTreeSet::new();
     let mut cascade_deleted = BTreeSet::new();
     let kept = BTreeSet::new();
     let mut removed = RemovalCounts::default();
-    for (ns, (changes, sources)) in by_namespace {
-        removed += change::apply(connection, &changes, None, deleted_at).await?;
+    for (ns, (tombstones, sources)) in by_namespace {
+        removed += change::apply_tombstones(connection, ns, &tombstones).await?;
         let (derived, removed_with_derived) =
             cascade::remove_derived_records(connection, ns, &sources, &kept, deleted_at).await?;
         cascade_deleted.extend(derived);
@@ -49,6 +50,26 @@ pub(crate) async fn delete(
         deleted.extend(sources);
     }
     Ok(write::deletion_report(ids, deleted, cascade_deleted, removed))
+}
+
+/// Deletes the records of the covered users that no scan finds.
+pub(crate) async fn delete_unreachable(
+    connection: &mut PgConnection,
+    covered: &CoveredScope,
+    deleted_at: Timestamp,
+) -> Result<DeletionReport, PostgresError> {
+    let namespaces = covered.namespaces(connection).await?;
+    namespaces::lock_known(connection, &namespaces).await?;
+    let mut by_namespace: BTreeMap<Uuid, Vec<NewTombstone>> = BTreeMap::new();
+    let mut report = DeletionReport::default();
+    for stored in stub::find_unreachable(connection, covered).await? {
+        report.ids.push(stored.stub.id);
+        by_namespace.entry(stored.ns).or_default().push(NewTombstone::of(&stored, deleted_at, false));
+    }
+    for (ns, tombstones) in by_namespace {
+        report.removed += change::apply_tombstones(connection, ns, &tombstones).await?;
+    }
+    Ok(report)
 }
 
 /// Applies tombstones of another store: removes their records. Returns the number of new tombstones.
@@ -74,8 +95,8 @@ pub(crate) async fn import_tombstones(
             let source = BTreeSet::from([tombstone.id]);
             cascade::remove_derived_records(connection, ns, &source, &kept, now).await?;
         }
-        let changes: Vec<_> = applicable.into_iter().cloned().map(RecordChange::Remove).collect();
-        new_tombstones += change::apply(connection, &changes, None, now).await?.tombstones;
+        let tombstones: Vec<_> = applicable.into_iter().map(NewTombstone::from).collect();
+        new_tombstones += change::apply_tombstones(connection, ns, &tombstones).await?.tombstones;
     }
     Ok(new_tombstones)
 }
@@ -87,13 +108,14 @@ async fn applicable<'t>(
     tombstones: Vec<&'t Tombstone>,
 ) -> Result<Vec<&'t Tombstone>, PostgresError> {
     let ids: Vec<_> = tombstones.iter().map(|tombstone| tombstone.id).collect();
-    let mut stored: FxHashMap<RecordId, Scope> = FxHashMap::default();
-    for record in row::find_in_namespace(connection, ns, &ids).await? {
-        stored.insert(record.id, record.scope);
+    let mut stored: FxHashMap<RecordId, Option<Uuid>> = FxHashMap::default();
+    for record in stub::find(connection, &CoveredScope::of_namespace(ns), &ids).await? {
+        stored.insert(record.stub.id, record.address);
     }
     let mut applicable = Vec::new();
     for tombstone in tombstones {
-        if stored.get(&tombstone.id).is_none_or(|scope| *scope == tombstone.scope) {
+        let address = stored.get(&tombstone.id).copied().flatten();
+        if address.is_none_or(|address| address == scopes::address(&tombstone.scope)) {
             stored.remove(&tombstone.id);
             applicable.push(tombstone);
         }

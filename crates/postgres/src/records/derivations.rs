@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Record, RecordId, Scope};
+use memory_engine_core::{RecordId, Scope};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    records::row::{self, select_records},
+    records::row,
     records::scopes::{CoveredScope, record_id, uuids},
+    records::stub::{self, StoredStub, select_stubs},
 };
 
 const SELECT_DERIVED_RECORDS: &str = concat!(
@@ -19,7 +20,7 @@ const SELECT_DERIVED_RECORDS: &str = concat!(
         SELECT m.id FROM made x
         JOIN records m ON m.ns = $1 AND m.derived_from <> '{}' AND m.derived_from @> ARRAY[x.id]
      ) ",
-    select_records!("made x JOIN records r ON r.ns = $1 AND r.id = x.id"),
+    select_stubs!("made x JOIN records r ON r.ns = $1 AND r.id = x.id"),
     "WHERE NOT r.id = ANY ($2) ORDER BY r.id"
 );
 
@@ -28,9 +29,9 @@ pub(crate) async fn derived_records(
     connection: &mut PgConnection,
     ns: Uuid,
     ids: &[RecordId],
-) -> Result<Vec<Record>, PostgresError> {
+) -> Result<Vec<StoredStub>, PostgresError> {
     let rows = sqlx::query(SELECT_DERIVED_RECORDS).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
-    rows.iter().map(|row| Ok(row::read(row)?.record)).collect()
+    rows.iter().map(stub::read).collect()
 }
 
 /// Selects the ids of all records that were derived from one of several sources. One source may be derived from

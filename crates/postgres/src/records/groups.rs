@@ -1,6 +1,6 @@
 //! Reads the groups of records: the number of records and their times, which triggers of the schema maintain.
 
-use memory_engine_core::{Kind, RecordGroup, State, Timestamp};
+use memory_engine_core::{ErrorKind, Kind, RecordGroup, State, Timestamp};
 use memory_engine_sql::rows::corrupt;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 
@@ -22,7 +22,14 @@ pub(crate) async fn read(
     );
     covered.push_row_condition("g", &mut statement);
     let rows = statement.fetch_all(connection).await?;
-    let mut groups = rows.iter().map(group).collect::<Result<Vec<_>, _>>()?;
+    let mut groups = Vec::with_capacity(rows.len());
+    for row in &rows {
+        match group(row) {
+            // A group of a state or a scope that cannot be read has damaged records, which no list contains either.
+            Err(error) if error.kind() == ErrorKind::Corrupt => RecordGroup::warn_of_damage(),
+            group => groups.push(group?),
+        }
+    }
     RecordGroup::sort(&mut groups);
     Ok(groups)
 }

@@ -8,7 +8,7 @@ use memory_engine_core::{
 use memory_engine_sql::{
     embedding_versions::{EmbeddingVersions, PARTS, VectorTable},
     index_metadata::IndexMetadata,
-    write::{NamespaceState, RecordChange, RecordWrite, decide},
+    write::{NamespaceState, RecordWrite, decide},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use sqlx::{PgConnection, Row};
@@ -87,9 +87,10 @@ pub(crate) async fn put(
     let table = state.versions.table_for_new_records(metadata);
     let analyzer = state.analyzer.take();
     let DecidedBatch { mut results, changes, cascading } = decide_batch(state, writes, table.is_some(), now)?;
-    let changes: Vec<RecordChange> =
-        changes.writes.into_iter().flatten().map(|write| RecordChange::Write(Box::new(write))).collect();
-    change::apply(connection, &changes, table, now).await?;
+    let changes: Vec<RecordWrite> = changes.writes.into_iter().flatten().collect();
+    if !changes.is_empty() {
+        change::write_records(connection, &changes, table, now).await?;
+    }
     if writes.iter().any(|write| write.terms.is_some()) {
         metadata.check(Index::Keywords, analyzer.as_deref(), "put")?;
     }

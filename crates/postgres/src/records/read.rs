@@ -41,7 +41,7 @@ pub(crate) async fn expired(
         JOIN namespaces n ON n.ns = x.ns JOIN addresses a ON a.ns = x.ns AND a.address = x.address
         ORDER BY x.expires_at, x.id";
     let rows = sqlx::query(sql).bind(now.as_micros()).bind(rows::sql_limit(limit)).fetch_all(connection).await?;
-    rows.iter().map(|row| Ok((scopes::read(row)?, record_id(row.try_get("id")?)))).collect()
+    rows.iter().map(|row| Ok((scopes::read_or_user(row)?, record_id(row.try_get("id")?)))).collect()
 }
 
 /// SQL that joins the adjacent record: its id, and whether its role or speaker differs.

@@ -20,7 +20,7 @@ use crate::{
         transaction::{ReadServers, with_reader, with_transaction},
     },
     keywords::{keyword_search, keyword_store},
-    records::{delete, derivations, groups, periods, put, read, scan, scopes::CoveredScope, tombstones},
+    records::{delete, derivations, groups, periods, put, read, row, scan, scopes::CoveredScope, tombstones},
     residue,
     store::PostgresStore,
     vectors::{generations, vector_search, vector_store},
@@ -65,6 +65,18 @@ impl RecordStore for PostgresStore {
         let covered = CoveredScope::of(scope);
         let deleted_at = self.clock().now();
         with_transaction!(self, "delete", |connection| delete::delete(connection, &covered, ids, deleted_at).await)
+    }
+
+    async fn delete_unreachable(&self, scope: &Scope) -> Result<DeletionReport> {
+        let covered = CoveredScope::of(scope);
+        let deleted_at = self.clock().now();
+        with_transaction!(self, "delete", |connection| {
+            delete::delete_unreachable(connection, &covered, deleted_at).await
+        })
+    }
+
+    async fn raw_rows(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<serde_json::Value>> {
+        with_reader!(self, "raw rows", |connection| row::raw(connection, &CoveredScope::of(scope), ids).await)
     }
 
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use memory_engine_core::{
-    ContentHash, Kind, Record, RecordId, Role, Scope, SortedJson, Source, State, Timestamp, Trust, text,
+    ContentHash, Cursor, DamagedRecord, Kind, Record, RecordId, Role, Scope, SortedJson, Source, Timestamp, text,
 };
-use memory_engine_sql::indexed;
+use memory_engine_sql::{indexed, rows::ScannedRow};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use sqlx::{PgConnection, Row, postgres::PgRow, types::Json};
+use sqlx::{Decode, PgConnection, Postgres, Row, Type, postgres::PgRow, types::Json};
 use uuid::Uuid;
 
 use crate::{
@@ -123,39 +123,76 @@ pub(crate) struct StoredRecord {
 }
 
 /// Reads a row with `record_columns!`.
-pub(crate) fn read(row: &PgRow) -> Result<StoredRecord, PostgresError> {
-    let optional_time =
-        |column: &str| Ok::<_, sqlx::Error>(row.try_get::<Option<i64>, _>(column)?.map(Timestamp::from_micros));
-    let id = record_id(row.try_get("id")?);
-    let kind = Kind::new(row.try_get::<String, _>("kind")?);
-    let occurred_at = Timestamp::from_micros(row.try_get("occurred_at")?);
-    let mut record = Record::with_id(id, scopes::read(row)?, kind, row.try_get("text")?, occurred_at);
-    record.role = row.try_get::<Option<String>, _>("role")?.map(Role::new);
-    record.speaker = row.try_get("speaker")?;
-    record.scene = row.try_get("scene")?;
-    record.topic = row.try_get("topic")?;
-    record.emotion = row.try_get("emotion")?;
-    let round = row.try_get::<Option<i64>, _>("round")?.map(u32::try_from).transpose();
-    let round = round.map_err(|_| PostgresError::corrupt("a round"))?;
-    record.source = Source { message_id: row.try_get("message_id")?, sequence: row.try_get("sequence")?, round };
-    record.confidence = row.try_get("confidence")?;
-    record.importance = row.try_get("importance")?;
-    record.recorded_at = Timestamp::from_micros(row.try_get("recorded_at")?);
-    record.valid_from = optional_time("valid_from")?;
-    record.valid_until = optional_time("valid_until")?;
-    let trust = row.try_get::<&str, _>("trust")?.parse::<Trust>();
-    record.trust = trust.map_err(|_| PostgresError::corrupt("a trust"))?;
-    let state = row.try_get::<&str, _>("state")?.parse::<State>();
-    record.state = state.map_err(|_| PostgresError::corrupt("a state"))?;
-    record.pinned = row.try_get("pinned")?;
-    record.expires_at = optional_time("expires_at")?;
-    let revision = u64::try_from(row.try_get::<i64, _>("revision")?);
-    record.revision = revision.map_err(|_| PostgresError::corrupt("a revision"))?;
-    record.entities = row.try_get("entities")?;
-    record.tags = row.try_get("tags")?;
-    record.derived_from = row.try_get::<Vec<Uuid>, _>("derived_from")?.into_iter().map(record_id).collect();
-    record.metadata = row.try_get::<Json<Map<String, Value>>, _>("metadata")?.0;
-    Ok(StoredRecord { ns: row.try_get("ns")?, record })
+pub(crate) fn read(row: &PgRow) -> Result<StoredRecord, DamagedRecord> {
+    let id = record_id(row.try_get("id").unwrap_or_default());
+    let scope = scopes::read(row).map_err(|_| DamagedRecord::new(id, "addresses", "address"))?;
+    let record = RecordValues { row }.record(id, scope);
+    let record = record.map_err(|column| DamagedRecord::new(id, "records", column))?;
+    Ok(StoredRecord { ns: row.try_get("ns").unwrap_or_default(), record })
+}
+
+/// Reads a row with `record_columns!` for a page.
+pub(crate) fn scanned(row: &PgRow) -> ScannedRow {
+    match read(row) {
+        Ok(stored) => ScannedRow::Record(Box::new(stored.record)),
+        Err(damaged) => {
+            let position = RecordValues { row }.position(damaged.id);
+            ScannedRow::Damaged(damaged, position.ok())
+        }
+    }
+}
+
+/// The values of the columns of a record. A value that cannot be read is named by its column.
+struct RecordValues<'r> {
+    row: &'r PgRow,
+}
+
+impl<'r> RecordValues<'r> {
+    fn record(&self, id: RecordId, scope: Scope) -> Result<Record, &'static str> {
+        let kind = Kind::new(self.get::<String>("kind")?);
+        let mut record = Record::with_id(id, scope, kind, self.get("text")?, self.time("occurred_at")?);
+        record.role = self.get::<Option<String>>("role")?.map(Role::new);
+        record.speaker = self.get("speaker")?;
+        record.scene = self.get("scene")?;
+        record.topic = self.get("topic")?;
+        record.emotion = self.get("emotion")?;
+        let round = self.get::<Option<i64>>("round")?.map(u32::try_from).transpose();
+        let round = round.map_err(|_| "round")?;
+        record.source = Source { message_id: self.get("message_id")?, sequence: self.get("sequence")?, round };
+        record.confidence = self.get("confidence")?;
+        record.importance = self.get("importance")?;
+        record.recorded_at = self.time("recorded_at")?;
+        record.valid_from = self.optional_time("valid_from")?;
+        record.valid_until = self.optional_time("valid_until")?;
+        record.trust = self.get::<&str>("trust")?.parse().map_err(|_| "trust")?;
+        record.state = self.get::<&str>("state")?.parse().map_err(|_| "state")?;
+        record.pinned = self.get("pinned")?;
+        record.expires_at = self.optional_time("expires_at")?;
+        record.revision = u64::try_from(self.get::<i64>("revision")?).map_err(|_| "revision")?;
+        record.entities = self.get("entities")?;
+        record.tags = self.get("tags")?;
+        record.derived_from = self.get::<Vec<Uuid>>("derived_from")?.into_iter().map(record_id).collect();
+        record.metadata = self.get::<Json<Map<String, Value>>>("metadata")?.0;
+        Ok(record)
+    }
+
+    fn get<T: Decode<'r, Postgres> + Type<Postgres>>(&self, column: &'static str) -> Result<T, &'static str> {
+        self.row.try_get(column).map_err(|_| column)
+    }
+
+    fn time(&self, column: &'static str) -> Result<Timestamp, &'static str> {
+        self.get(column).map(Timestamp::from_micros)
+    }
+
+    fn optional_time(&self, column: &'static str) -> Result<Option<Timestamp>, &'static str> {
+        Ok(self.get::<Option<i64>>(column)?.map(Timestamp::from_micros))
+    }
+
+    /// Returns the position of the record.
+    fn position(&self, id: RecordId) -> Result<Cursor, &'static str> {
+        let sequence = self.get::<Option<i64>>("sequence")?.unwrap_or(0);
+        Ok(Cursor { occurred_at: self.time("occurred_at")?, sequence, id })
+    }
 }
 
 /// Returns the records with these ids in a scope, ordered by user. Two users may have records with the same id.
@@ -168,18 +205,30 @@ pub(crate) async fn find(
     statement.bind(uuids(ids)).push(") AND ");
     covered.push_joined_record_condition(&mut statement);
     statement.push(" ORDER BY n.username");
-    statement.fetch_all(connection).await?.iter().map(read).collect()
+    statement.fetch_all(connection).await?.iter().map(|row| Ok(read(row)?)).collect()
 }
 
-/// Returns the records with these ids in a namespace.
-pub(crate) async fn find_in_namespace(
+/// Returns the values of the rows of the records with these ids in a scope, by column.
+pub(crate) async fn raw(
     connection: &mut PgConnection,
-    ns: Uuid,
+    covered: &CoveredScope,
     ids: &[RecordId],
-) -> Result<Vec<Record>, PostgresError> {
-    let sql = concat!(select_records!("records r"), "WHERE r.ns = $1 AND r.id = ANY ($2)");
-    let rows = sqlx::query(sql).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
-    rows.iter().map(|row| Ok(read(row)?.record)).collect()
+) -> Result<Vec<Value>, PostgresError> {
+    let mut statement = StatementBuilder::new(
+        "SELECT row_to_json(x)::text AS raw FROM (
+            SELECT n.tenant, n.username AS \"user\", a.agent, a.session, a.branch, r.*
+            FROM records r JOIN namespaces n ON n.ns = r.ns
+            LEFT JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE r.id = ANY (",
+    );
+    statement.bind(uuids(ids)).push(") AND ");
+    covered.push_joined_record_condition(&mut statement);
+    statement.push(") x");
+    let raw = |row: &PgRow| {
+        let raw: String = row.try_get("raw")?;
+        // The metadata may have a number that is not one of this program.
+        Ok(serde_json::from_str(&raw).unwrap_or(Value::String(raw)))
+    };
+    statement.fetch_all(connection).await?.iter().map(raw).collect()
 }
 
 /// Returns the ids of the existing records with these ids in a scope, by namespace.
@@ -247,7 +296,7 @@ pub(crate) async fn find_by_keys(
     let sql =
         select_records!("unnest($1::uuid[], $2::uuid[]) k (ns, id) JOIN records r ON r.ns = k.ns AND r.id = k.id");
     let rows = sqlx::query(sql).bind(ns).bind(ids).fetch_all(connection).await?;
-    rows.iter().map(read).collect()
+    rows.iter().map(|row| Ok(read(row)?)).collect()
 }
 
 /// A record in the JSON parameter of the statements below.

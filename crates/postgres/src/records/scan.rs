@@ -1,6 +1,6 @@
 //! Reads pages of records in chronological order.
 
-use memory_engine_core::{Order, Page, Record, ScanQuery, Scope};
+use memory_engine_core::{Order, Page, ScanQuery, Scope};
 use memory_engine_sql::{
     filter,
     rows::{after_position, page, sql_limit},
@@ -27,8 +27,7 @@ pub(crate) async fn scan(
     let mut statement = StatementBuilder::default();
     push_scan(scope, query, &mut statement);
     let rows = statement.fetch_all(connection).await?;
-    let records = rows.iter().map(|row| Ok(row::read(row)?.record)).collect::<Result<Vec<Record>, PostgresError>>();
-    Ok(page(records?, query.limit, total))
+    Ok(page(rows.iter().map(row::scanned).collect(), query.limit, total))
 }
 
 /// Returns the total number of matching records, independent of the page.

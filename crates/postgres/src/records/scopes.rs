@@ -62,6 +62,11 @@ pub(crate) fn read(row: &PgRow) -> Result<Scope, PostgresError> {
     Ok(rows::scope(names)?)
 }
 
+/// As [`read`]. A scope with a name that no scope can have is read as that of its user.
+pub(crate) fn read_or_user(row: &PgRow) -> Result<Scope, PostgresError> {
+    read(row).or_else(|_| Ok(rows::scope([row.try_get("tenant")?, row.try_get("username")?, "", "", ""])?))
+}
+
 /// Inserts the addresses of these scopes that do not exist yet. Their namespaces must exist.
 pub(crate) async fn insert_addresses(connection: &mut PgConnection, scopes: &[&Scope]) -> Result<(), PostgresError> {
     let names = |dimension: usize| -> Vec<String> {
@@ -81,6 +86,15 @@ pub(crate) async fn insert_addresses(connection: &mut PgConnection, scopes: &[&S
     .execute(connection)
     .await?;
     Ok(())
+}
+
+/// Inserts the address of a namespace without agent, session and branch, if it does not exist yet. Returns it.
+pub(crate) async fn insert_user_address(connection: &mut PgConnection, ns: Uuid) -> Result<Uuid, PostgresError> {
+    let address = hash_names("memory-engine 2026 address", ["", "", ""]);
+    let sql = "INSERT INTO addresses (ns, address, agent, session, branch) VALUES ($1, $2, '', '', '')
+               ON CONFLICT (ns, address) DO NOTHING";
+    sqlx::query(sql).bind(ns).bind(address).execute(connection).await?;
+    Ok(address)
 }
 
 /// The namespaces and addresses that a scope covers for reading.
@@ -136,6 +150,11 @@ impl CoveredScope {
             None => OwnerFilter::Tenant(scope.tenant().to_owned()),
         };
         Self { owner, dimensions: rows::dimensions_below_user(scope) }
+    }
+
+    /// Returns the whole of a namespace.
+    pub(crate) fn of_namespace(ns: Uuid) -> Self {
+        Self { owner: OwnerFilter::User(ns), dimensions: Vec::new() }
     }
 
     /// Returns true if it covers all users of a tenant.

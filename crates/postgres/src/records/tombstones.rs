@@ -37,7 +37,7 @@ pub(crate) async fn tombstones(
     let read = |row: &PgRow| {
         let id = scopes::record_id(row.try_get("id")?);
         let deleted_at = Timestamp::from_micros(row.try_get("deleted_at")?);
-        let tombstone = Tombstone::new(id, scopes::read(row)?, content_hash(row)?, deleted_at);
+        let tombstone = Tombstone::new(id, scopes::read_or_user(row)?, content_hash(row)?, deleted_at);
         Ok(tombstone.with_withdrawn(row.try_get("withdrawn")?))
     };
     statement.fetch_all(connection).await?.iter().map(read).collect()

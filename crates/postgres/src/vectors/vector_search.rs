@@ -5,7 +5,7 @@
 //! that number. Otherwise a second statement follows the right plan. A scope that was found to be large is not counted
 //! again for a while, since counting the vectors of a tenant takes as long as the index search.
 
-use memory_engine_core::{Embedding, FoundRecord, Hit, RecordId, RecordWithTerms, Scope};
+use memory_engine_core::{Embedding, FoundRecord, Hit, RecordId, Scope};
 use memory_engine_sql::{embedding_versions::VectorTable, index_metadata::IndexMetadata};
 use memory_engine_vector_store::{FlatIndex, SearchSubset, VectorQuery};
 use pgvector::Vector;
@@ -14,10 +14,7 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 use crate::{
     database::{error::PostgresError, index_metadata, statement::StatementBuilder},
     keywords::keyword_store,
-    records::{
-        row,
-        scopes::{self, CoveredScope},
-    },
+    records::scopes::{self, CoveredScope},
     vectors::{
         vector_index::VectorIndex,
         vector_statement::{ScopeCounts, SearchPlan, VectorStatement},
@@ -44,12 +41,8 @@ pub(crate) async fn search_records(
     scope: &Scope,
     query: &VectorQuery,
 ) -> Result<Vec<FoundRecord>, PostgresError> {
-    let read = |(hit, row): &(Hit, PgRow)| {
-        let has_terms = row.try_get::<Option<&[u8]>, _>("terms")?.is_some();
-        let terms = if has_terms { Some(keyword_store::read_terms(row)?) } else { None };
-        Ok(FoundRecord { hit: *hit, record: RecordWithTerms { record: row::read(row)?.record, terms } })
-    };
-    find(connection, metadata, index, scope, query, true).await?.iter().map(read).collect()
+    let found = find(connection, metadata, index, scope, query, true).await?;
+    Ok(found.iter().filter_map(|(hit, row)| keyword_store::read_found(*hit, row)).collect())
 }
 
 /// Returns the nearest records, each with its row.
@@ -180,8 +173,10 @@ fn read_candidates(rows: Vec<PgRow>) -> Result<Candidates, PostgresError> {
     let mut candidates = Vec::with_capacity(rows.len());
     for row in rows {
         if let Some(vector) = row.try_get::<Option<Vector>, _>("embedding")? {
-            let embedding = Embedding::new(vector.into()).map_err(|_| PostgresError::corrupt("a vector"))?;
-            candidates.push((row, embedding));
+            // The health check reports a vector that cannot be read.
+            if let Ok(embedding) = Embedding::new(vector.into()) {
+                candidates.push((row, embedding));
+            }
         }
     }
     Ok(candidates)

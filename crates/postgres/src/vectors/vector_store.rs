@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Embedding, MultiVector, Record, RecordId, Scope};
+use memory_engine_core::{DamagedRecord, Embedding, MultiVector, Record, RecordId, Scope};
 use memory_engine_vector_store::VectorEntry;
 use pgvector::Vector;
 use rustc_hash::FxHashMap;
@@ -164,8 +164,11 @@ pub(crate) async fn token_vectors(
     for row in statement.fetch_all(connection).await? {
         let bytes: Option<&[u8]> = row.try_get("tokens")?;
         let tokens = bytes.map(MultiVector::from_bytes).transpose();
-        let tokens = tokens.map_err(|_| PostgresError::corrupt("the token vectors of a record"))?;
-        found.entry(record_id(row.try_get("id")?)).or_insert(tokens);
+        let id = record_id(row.try_get("id")?);
+        if tokens.is_err() {
+            DamagedRecord::new(id, table, "tokens").warn();
+        }
+        found.entry(id).or_insert(tokens.unwrap_or_default());
     }
     Ok(ids.iter().map(|id| found.get(id).cloned().flatten()).collect())
 }

@@ -98,7 +98,8 @@ impl AddressCache {
         let Some((address, user)) = loaded.covered_address(covered, scope) else { return Ok(None) };
         let Some(tenant) = loaded.tenants.get(&user.tenant) else { return Ok(None) };
         let [agent, session, branch] = &address.dimensions;
-        scopes::from_names([&tenant.name, &user.name, agent, session, branch]).map(Some)
+        // Records with a name that no scope can have are left out: scans and the health check report them.
+        Ok(scopes::from_names([&tenant.name, &user.name, agent, session, branch]).ok())
     }
 
     /// Returns the name of the user at the address with this number, if it is covered; an empty name for no user.
@@ -179,7 +180,10 @@ impl LoadedAddresses {
         let mut rows = prepared.query([self.last_scope()])?;
         while let Some(row) = rows.next()? {
             let position = self.addresses.len() as u32;
-            let name = |column: usize| row.get::<_, String>(column);
+            let name = |column: usize| -> Result<String, SqliteError> {
+                // In place of a damaged name, one that no scope can have.
+                Ok(row.get_ref(column)?.as_str().unwrap_or("\0").to_owned())
+            };
             let scope = row.get(0)?;
             let namespace = row.get(1)?;
             let tenant = row.get(5)?;

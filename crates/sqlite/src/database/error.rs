@@ -1,6 +1,6 @@
 //! Converts errors of SQLite to public errors.
 
-use memory_engine_core::{Error, ErrorKind};
+use memory_engine_core::{DamagedRecord, Error, ErrorKind};
 use memory_engine_sql::rows;
 use rusqlite::ffi::ErrorCode;
 
@@ -38,6 +38,12 @@ impl SqliteError {
                 Error::new(kind, operation, message).with_source(error)
             }
         }
+    }
+}
+
+impl From<DamagedRecord> for SqliteError {
+    fn from(damaged: DamagedRecord) -> Self {
+        Self::Engine(damaged.into_error("read"))
     }
 }
 

@@ -76,8 +76,8 @@ pub(crate) fn delete(
 ) -> Result<RemovalCounts, SqliteError> {
     let mut removed = RemovalCounts::default();
     for id in ids {
-        for stored in row::find_all(connection, covered, *id)? {
-            removed += remove(connection, stored.row)?;
+        for row in row::find_rows(connection, covered, *id)? {
+            removed += remove(connection, row)?;
         }
     }
     Ok(removed)

@@ -118,7 +118,7 @@ impl VisibleGraph<'_> {
                     target: id(row, "target")?,
                     valid_from: time(row, "valid_from")?,
                     valid_until: time(row, "valid_until")?,
-                    rule: stored_rule(row.get("rule")?)?,
+                    rule: stored_rule(row.get("rule")?),
                     record: cursor(row)?,
                 };
                 Ok(GraphRows::with_record_times(
@@ -147,7 +147,7 @@ impl VisibleGraph<'_> {
             Ok(MentionRow {
                 entity: id(row, "entity")?,
                 name: row.get("name")?,
-                kind: kind.parse().map_err(|_| SqliteError::corrupt("the kind of an entity"))?,
+                kind: kind.parse().unwrap_or_default(),
                 total: row.get("total")?,
                 record: cursor(row)?,
             })

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::{PackedTerms, RecordId, Scope, Terms, packed_terms};
+use memory_engine_core::{DamagedRecord, ErrorKind, PackedTerms, RecordId, Scope, Terms, packed_terms};
 use memory_engine_keyword_store::KeywordEntry;
-use rusqlite::{Connection, Rows, params};
+use rusqlite::{Connection, Row, Rows, params, types::ValueRef};
 
 use crate::{
     cache::{addresses::AddressCache, change_log},
@@ -54,9 +54,9 @@ pub(crate) fn upsert(connection: &Connection, entries: &[KeywordEntry]) -> Resul
 pub(crate) fn delete(connection: &Connection, covered: &CoveredScope, ids: &[RecordId]) -> Result<u64, SqliteError> {
     let mut removed = 0;
     for id in ids {
-        for stored in row::find_all(connection, covered, *id)? {
-            if remove(connection, stored.row)? {
-                change_log::append(connection, stored.row)?;
+        for row in row::find_rows(connection, covered, *id)? {
+            if remove(connection, row)? {
+                change_log::append(connection, row)?;
                 removed += 1;
             }
         }
@@ -85,12 +85,30 @@ pub(crate) fn terms(
             let Some(user) = addresses.user(connection, &covered, row.get(0)?)? else { continue };
             // If several users of the tenant have a record of this id, the first user by name is taken.
             if found.as_ref().is_none_or(|(first, _)| user < *first) {
-                found = Some((user, PackedTerms::new(row.get(1)?, row.get(2)?)?));
+                found = packed_terms(row, 1, *id).map(|terms| (user, terms)).or(found);
             }
         }
         Ok(found.map(|(_, terms)| terms))
     };
     ids.iter().map(&mut find).collect()
+}
+
+/// Reads the columns `terms` and `counts` of a record, which begin at column `first`. Returns `None` if the record has
+/// none, or if they cannot be read; then reports it.
+pub(crate) fn packed_terms(row: &Row<'_>, first: usize, id: RecordId) -> Option<PackedTerms> {
+    if row.get_ref(first).is_ok_and(|terms| terms == ValueRef::Null) {
+        return None;
+    }
+    let packed = row.get(first).ok().zip(row.get(first + 1).ok());
+    let terms = packed.and_then(|(terms, counts)| PackedTerms::new(terms, counts).ok());
+    if terms.is_none() {
+        damage(id).warn();
+    }
+    terms
+}
+
+fn damage(id: RecordId) -> DamagedRecord {
+    DamagedRecord::new(id, "keyword_documents", "terms")
 }
 
 /// The stored terms of a record.
@@ -155,21 +173,32 @@ pub(crate) fn for_each_changed_of_user(
     for_each_row(connection.prepare_cached(sql)?.query([namespace, change])?, visit)
 }
 
+/// Leaves out a row that cannot be read, and reports it.
 fn for_each_row(
     mut rows: Rows<'_>,
     mut visit: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
 ) -> Result<(), SqliteError> {
     while let Some(row) = rows.next()? {
-        visit(StoredTerms {
-            row: row.get(0)?,
-            id: RecordId::from_bytes(row.get(1)?),
-            scope: row.get(2)?,
-            length: row.get(3)?,
-            terms: row.get_ref(4)?.as_str().map_err(rusqlite::Error::from)?,
-            counts: row.get_ref(5)?.as_blob().map_err(rusqlite::Error::from)?,
-        })?;
+        let visited = read(row).and_then(&mut visit);
+        match visited {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                damage(row::readable_id(row.get_ref(1)?.as_bytes().unwrap_or_default())).warn();
+            }
+            visited => visited?,
+        }
     }
     Ok(())
+}
+
+fn read<'r>(row: &'r Row<'_>) -> Result<StoredTerms<'r>, SqliteError> {
+    Ok(StoredTerms {
+        row: row.get(0)?,
+        id: RecordId::from_bytes(row.get(1)?),
+        scope: row.get(2)?,
+        length: row.get(3)?,
+        terms: row.get_ref(4)?.as_str().map_err(rusqlite::Error::from)?,
+        counts: row.get_ref(5)?.as_blob().map_err(rusqlite::Error::from)?,
+    })
 }
 
 /// Removes the terms of all records, and invalidates loaded indexes.

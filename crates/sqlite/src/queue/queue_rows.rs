@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use memory_engine_core::{Done, Failure, Job, Pending, RecordId, Scope, Stats, Ticket, Timestamp};
+use memory_engine_core::{Done, ErrorKind, Failure, Job, Pending, RecordId, Scope, Stats, Ticket, Timestamp};
 use memory_engine_sql::{
     indexed,
     rows::{self, LEASE_DEAD, LEASE_FREE, sql_limit},
 };
-use rusqlite::{Connection, params, types::Value};
+use rusqlite::{Connection, Row, params, types::Value};
 
 use crate::{
     database::error::SqliteError,
@@ -97,12 +97,28 @@ pub(crate) fn claim(
     let mut rows = prepared.query(params![job.as_str(), now.as_micros(), limit, latest_start, LEASE_DEAD])?;
     let mut pending = Vec::new();
     let mut claimed = Vec::new();
+    let mut damaged = Vec::new();
     while let Some(row) = rows.next()? {
-        let stored = row::read(row)?;
+        let stored = match row::read(row) {
+            Ok(stored) => stored,
+            Err(error) => {
+                error.warn();
+                damaged.push((row.get::<_, u64>("ticket")?, error.to_string()));
+                continue;
+            }
+        };
         claimed.push(stored.row);
         let ticket = Ticket(u128::from(row.get::<_, u64>("ticket")?));
         let queued_at = Timestamp::from_micros(row.get("queued_at")?);
         pending.push(Pending { ticket, record: stored.record, job, attempts: row.get("attempts")?, queued_at });
+    }
+    if !lease.is_zero() {
+        // A dead letter, so that it does not hold up the items behind it.
+        let sql = "UPDATE backlog SET leased_until = ?2, attempts = attempts + 1, reason = ?3, owner = NULL
+            WHERE ticket = ?1";
+        for (ticket, reason) in damaged {
+            connection.prepare_cached(sql)?.execute(params![ticket, LEASE_DEAD, reason])?;
+        }
     }
     if !lease.is_zero() && !claimed.is_empty() {
         let owner = owner.register(connection)?;
@@ -202,15 +218,23 @@ pub(crate) fn failures(
     let mut rows = prepared.query(values)?;
     let mut failures = Vec::new();
     while let Some(row) = rows.next()? {
-        let job = row.get_ref("job")?.as_str().map_err(rusqlite::Error::from)?;
-        let job = Job::named(job).ok_or_else(|| SqliteError::corrupt("a job"))?;
-        let id = RecordId::from_bytes(row.get("id")?);
-        let reason: String = row.get("reason")?;
-        let failure = Failure::new(id, scopes::read(row)?, job, row.get("revision")?, reason);
-        let retry_at = rows::retry_at(row.get("leased_until")?);
-        failures.push(failure.with_attempts(row.get("attempts")?).with_retry_at(retry_at));
+        match failure(row) {
+            // The health check reports such a row.
+            Err(error) if error.kind() == ErrorKind::Corrupt => {}
+            failure => failures.push(failure?),
+        }
     }
     Ok(failures)
+}
+
+fn failure(row: &Row<'_>) -> Result<Failure, SqliteError> {
+    let job = row.get_ref("job")?.as_str().map_err(rusqlite::Error::from)?;
+    let job = Job::named(job).ok_or_else(|| SqliteError::corrupt("a job"))?;
+    let id = RecordId::from_bytes(row.get("id")?);
+    let reason: String = row.get("reason")?;
+    let failure = Failure::new(id, scopes::read_or_user(row)?, job, row.get("revision").unwrap_or_default(), reason);
+    let retry_at = rows::retry_at(row.get("leased_until")?);
+    Ok(failure.with_attempts(row.get("attempts")?).with_retry_at(retry_at))
 }
 
 /// Adds the queued items and dead letters of the covered scope to the statistics, by job.

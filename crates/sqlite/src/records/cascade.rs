@@ -25,15 +25,15 @@ pub(crate) fn remove_derived_records(
 ) -> Result<Vec<RecordId>, SqliteError> {
     let mut derived = BTreeMap::new();
     for id in sources {
-        let records = derivations::derived_records(connection, namespace, *id)?;
-        let records = records.into_iter().map(|stored| (stored.record.id, stored.record));
+        let records = derivations::derived_records(connection, namespace, *id, None)?;
+        let records = records.into_iter().map(|stored| (stored.stub.id, stored));
         derived.extend(records.filter(|(id, _)| !kept.contains(id) && !sources.contains(id)));
     }
     for record in derived.values() {
-        changes.apply_tombstone(write::tombstone(record, deleted_at, true))?;
+        changes.delete(record, deleted_at, true)?;
     }
     // After all removals, so that no source is queued that is removed itself.
-    for (job, source) in write::source_jobs(derived.values(), sources) {
+    for (job, source) in write::source_jobs(derived.values().map(|stored| &stored.stub), sources) {
         if let Some(current) = row::current(connection, namespace, source)?.filter(|source| source.indexed) {
             queue_rows::enqueue(connection, current.row, job, deleted_at)?;
         }

@@ -1,9 +1,9 @@
 //! Applies a change to one record and to everything that is derived from it.
 
-use memory_engine_core::{Record, RemovalCounts, Timestamp, Tombstone};
+use memory_engine_core::{ContentHash, Record, RecordId, RemovalCounts, Timestamp, Tombstone};
 use memory_engine_sql::{
     embedding_versions::VectorTable,
-    write::{IndexEntries, RecordChange, RecordWrite},
+    write::{IndexEntries, RecordWrite},
 };
 use rusqlite::{Connection, params};
 
@@ -17,6 +17,7 @@ use crate::{
         derivations,
         row::{self, StoredRecord},
         scopes::{self, RecordAddress},
+        stub::{self, StoredStub},
     },
     vectors::vector_store,
 };
@@ -40,27 +41,46 @@ impl<'c> Changes<'c> {
         Self { connection, table, now, removed: RemovalCounts::default(), replaced_content: false }
     }
 
-    /// Applies a change to the record at `address`; `old` is the record that is stored in that namespace under its id.
-    pub(crate) fn apply(
-        &mut self,
-        address: RecordAddress,
-        old: Option<StoredRecord>,
-        change: &RecordChange,
-    ) -> Result<(), SqliteError> {
-        match change {
-            RecordChange::Write(write) => self.write(address, old, write),
-            RecordChange::Remove(tombstone) => self.remove(address, old, tombstone),
-        }
-    }
-
     /// Stores a tombstone, and removes the record of its namespace and id, if there is one.
-    pub(crate) fn apply_tombstone(&mut self, tombstone: Tombstone) -> Result<(), SqliteError> {
+    pub(crate) fn apply_tombstone(&mut self, tombstone: &Tombstone) -> Result<(), SqliteError> {
         let address = scopes::get_or_create(self.connection, &tombstone.scope)?;
-        let old = row::find(self.connection, address.namespace, tombstone.id)?;
-        self.apply(address, old, &RecordChange::Remove(tombstone))
+        if let Some(old) = stub::find(self.connection, address.namespace, tombstone.id)? {
+            self.remove(&old)?;
+        }
+        let Tombstone { id, content_hash, deleted_at, withdrawn, .. } = tombstone;
+        let key = TombstoneKey { namespace: address.namespace, scope: address.scope, id: *id };
+        self.store_tombstone(key, content_hash, *deleted_at, *withdrawn)
     }
 
-    fn write(
+    /// Deletes a record, and stores its tombstone. `withdrawn` is true if a source was deleted, not the record itself.
+    pub(crate) fn delete(
+        &mut self,
+        stored: &StoredStub,
+        deleted_at: Timestamp,
+        withdrawn: bool,
+    ) -> Result<(), SqliteError> {
+        self.remove(stored)?;
+        let StoredStub { namespace, stub, .. } = stored;
+        let scope = match stored.scope {
+            Some(scope) => scope,
+            None => scopes::of_namespace(self.connection, *namespace)?,
+        };
+        let key = TombstoneKey { namespace: *namespace, scope, id: stub.id };
+        self.store_tombstone(key, &stub.content_hash, deleted_at, withdrawn)
+    }
+
+    fn remove(&mut self, stored: &StoredStub) -> Result<(), SqliteError> {
+        self.removed += remove_index_entries(self.connection, stored.row)?;
+        self.removed.count(stored.stub.kind.as_str());
+        match &stored.stub.derived_from {
+            Some(sources) => derivations::remove(self.connection, stored.namespace, stored.row, sources)?,
+            None => derivations::remove_all(self.connection, stored.row)?,
+        }
+        Ok(row::remove(self.connection, stored.row)?)
+    }
+
+    /// Stores a record at `address`; `old` is the record that is stored in that namespace under its id.
+    pub(crate) fn write(
         &mut self,
         address: RecordAddress,
         old: Option<StoredRecord>,
@@ -76,7 +96,7 @@ impl<'c> Changes<'c> {
         row::replace(connection, address, record)?;
         self.replaced_content |= !keeps_content(record, &old.record);
         if old.record.derived_from != record.derived_from {
-            derivations::remove(connection, address.namespace, old.row, &old.record)?;
+            derivations::remove(connection, address.namespace, old.row, &old.record.derived_from)?;
             derivations::insert(connection, address.namespace, old.row, record)?;
         }
         if let Some(entries) = &write.index {
@@ -112,21 +132,45 @@ impl<'c> Changes<'c> {
         Ok(())
     }
 
-    fn remove(
+    /// Stores a tombstone in place of an earlier one of its id, and blocks its content. Counts it if there was no
+    /// earlier one.
+    fn store_tombstone(
         &mut self,
-        address: RecordAddress,
-        old: Option<StoredRecord>,
-        tombstone: &Tombstone,
+        key: TombstoneKey,
+        content_hash: &ContentHash,
+        deleted_at: Timestamp,
+        withdrawn: bool,
     ) -> Result<(), SqliteError> {
-        if let Some(old) = old {
-            self.removed += remove_index_entries(self.connection, old.row)?;
-            self.removed.count(old.record.kind.as_str());
-            derivations::remove(self.connection, address.namespace, old.row, &old.record)?;
-            row::remove(self.connection, old.row)?;
-        }
-        self.removed.tombstones += u64::from(store_tombstone(self.connection, address, tombstone)?);
+        let TombstoneKey { namespace, scope, id } = key;
+        let hash = content_hash.as_bytes();
+        // `withdrawn` is 1 for a cascade deletion, and 0 for a deletion by the user, which takes precedence: hence
+        // `min`.
+        self.connection
+            .prepare_cached(
+                "INSERT INTO barred_contents (namespace, content_hash, withdrawn) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO UPDATE SET withdrawn = min(withdrawn, excluded.withdrawn)",
+            )?
+            .execute(params![namespace, hash, withdrawn])?;
+        let replaced = self
+            .connection
+            .prepare_cached("DELETE FROM tombstones WHERE namespace = ?1 AND id = ?2")?
+            .execute(params![namespace, id.as_bytes()])?;
+        self.connection
+            .prepare_cached(
+                "INSERT INTO tombstones (namespace, id, scope, content_hash, deleted_at, withdrawn)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![namespace, id.as_bytes(), scope, hash, deleted_at.as_micros(), withdrawn])?;
+        self.removed.tombstones += u64::from(replaced == 0);
         Ok(())
     }
+}
+
+/// The place of a tombstone.
+struct TombstoneKey {
+    namespace: i64,
+    scope: i64,
+    id: RecordId,
 }
 
 /// Returns true if the new record has all content of the old one: they differ at most in state, kind, trust,
@@ -162,39 +206,4 @@ fn remove_index_entries(connection: &Connection, row: i64) -> Result<RemovalCoun
     }
     removed.queued = queue_rows::dequeue(connection, row)?;
     Ok(removed)
-}
-
-/// Stores a tombstone in place of an earlier one of its id, and blocks its content. Returns true if there was no
-/// earlier one.
-fn store_tombstone(
-    connection: &Connection,
-    address: RecordAddress,
-    tombstone: &Tombstone,
-) -> Result<bool, SqliteError> {
-    let id = tombstone.id.as_bytes();
-    let hash = tombstone.content_hash.as_bytes();
-    // `withdrawn` is 1 for a cascade deletion and 0 for a deletion by the user, which takes precedence: hence `min`.
-    connection
-        .prepare_cached(
-            "INSERT INTO barred_contents (namespace, content_hash, withdrawn) VALUES (?1, ?2, ?3)
-             ON CONFLICT DO UPDATE SET withdrawn = min(withdrawn, excluded.withdrawn)",
-        )?
-        .execute(params![address.namespace, hash, tombstone.withdrawn])?;
-    let replaced = connection
-        .prepare_cached("DELETE FROM tombstones WHERE namespace = ?1 AND id = ?2")?
-        .execute(params![address.namespace, id])?;
-    connection
-        .prepare_cached(
-            "INSERT INTO tombstones (namespace, id, scope, content_hash, deleted_at, withdrawn)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .execute(params![
-            address.namespace,
-            id,
-            address.scope,
-            hash,
-            tombstone.deleted_at.as_micros(),
-            tombstone.withdrawn
-        ])?;
-    Ok(replaced == 0)
 }

@@ -12,8 +12,9 @@ use crate::{
     records::{
         cascade,
         change::Changes,
-        groups, row,
+        groups,
         scopes::{self, CoveredScope},
+        stub,
     },
 };
 
@@ -29,9 +30,9 @@ pub(crate) fn delete(
     let mut by_namespace: BTreeMap<i64, BTreeSet<RecordId>> = BTreeMap::new();
     // The requested records first, then the derived ones: a requested record may be derived from another one.
     for id in ids {
-        for stored in row::find_all(connection, covered, *id)? {
-            changes.apply_tombstone(write::tombstone(&stored.record, deleted_at, false))?;
-            by_namespace.entry(stored.address.namespace).or_default().insert(*id);
+        for stored in stub::find_all(connection, covered, *id)? {
+            changes.delete(&stored, deleted_at, false)?;
+            by_namespace.entry(stored.namespace).or_default().insert(*id);
             deleted.insert(*id);
         }
     }
@@ -46,6 +47,23 @@ pub(crate) fn delete(
     Ok(write::deletion_report(ids, deleted, cascaded, changes.removed))
 }
 
+/// Deletes the records of the covered users that no scan and no id finds.
+pub(crate) fn delete_unreachable(
+    connection: &Connection,
+    covered: &CoveredScope,
+    deleted_at: Timestamp,
+) -> Result<DeletionReport, SqliteError> {
+    let mut changes = Changes::new(connection, None, deleted_at);
+    let mut ids = Vec::new();
+    for stored in stub::find_unreachable(connection, covered)? {
+        changes.delete(&stored, deleted_at, false)?;
+        ids.push(stored.stub.id);
+    }
+    groups::refresh_times(connection)?;
+    change_log::trim(connection)?;
+    Ok(DeletionReport { ids, removed: changes.removed })
+}
+
 /// Imports tombstones of another store: removes their records and all records derived from those. Returns the number of
 /// imported tombstones that are new.
 pub(crate) fn import_tombstones(
@@ -56,8 +74,8 @@ pub(crate) fn import_tombstones(
     let mut new_tombstones = 0;
     for tombstone in tombstones {
         let address = scopes::get_or_create(connection, &tombstone.scope)?;
-        let old = row::find(connection, address.namespace, tombstone.id)?;
-        if old.is_some_and(|old| old.record.scope != tombstone.scope) {
+        let old = stub::find(connection, address.namespace, tombstone.id)?;
+        if old.is_some_and(|old| old.scope.is_some_and(|scope| scope != address.scope)) {
             // Another record has this id.
             continue;
         }
@@ -66,7 +84,7 @@ pub(crate) fn import_tombstones(
         let mut changes = Changes::new(connection, None, now);
         cascade::remove_derived_records(connection, address.namespace, &source, &kept, now, &mut changes)?;
         let cascaded = changes.removed.tombstones;
-        changes.apply_tombstone(tombstone.clone())?;
+        changes.apply_tombstone(tombstone)?;
         new_tombstones += changes.removed.tombstones - cascaded;
     }
     groups::refresh_times(connection)?;

@@ -1,11 +1,12 @@
 //! Reads records together with their terms: those that a search found, and those with given ids.
 
-use memory_engine_core::{FoundRecord, Hit, PackedTerms, RecordId, RecordWithTerms, Scope};
+use memory_engine_core::{DamagedRecord, FoundRecord, Hit, RecordId, RecordWithTerms, Scope};
 use rusqlite::{Connection, Row};
 
 use crate::{
     cache::addresses::AddressCache,
     database::error::SqliteError,
+    keywords::keyword_store,
     records::row::{self, columns},
 };
 
@@ -28,11 +29,12 @@ macro_rules! select_with_terms {
     };
 }
 
-/// Reads a row of [`select_with_terms!`].
-fn read_row(row: &Row<'_>, scope: Scope) -> Result<RecordWithTerms, SqliteError> {
-    let packed: Option<String> = row.get(1)?;
-    let terms = packed.map(|packed| Ok::<_, SqliteError>(PackedTerms::new(packed, row.get(2)?)?)).transpose()?;
-    Ok(RecordWithTerms { record: row::content(row, 3, scope)?, terms })
+/// Reads a row of [`select_with_terms!`]. Returns `None` for a record that cannot be read, and reports it. Terms that
+/// cannot be read are left out.
+fn read_row(row: &Row<'_>, scope: Scope) -> Option<RecordWithTerms> {
+    let record = row::content(row, 3, scope).inspect_err(DamagedRecord::warn).ok()?;
+    let terms = keyword_store::packed_terms(row, 1, record.id);
+    Some(RecordWithTerms { record, terms })
 }
 
 /// Converts the hits of a search within a scope to its result, in the transaction of the search.
@@ -63,7 +65,7 @@ pub(crate) fn read_records(
         let mut rows = prepared.query([row_number])?;
         let Some(row) = rows.next()? else { continue };
         let Some(record_scope) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
-        let record = read_row(row, record_scope)?;
+        let Some(record) = read_row(row, record_scope) else { continue };
         // A row number can be used again after its record was deleted.
         if record.record.id == hit.id {
             found.push(FoundRecord { hit: *hit, record });
@@ -88,7 +90,7 @@ pub(crate) fn read_by_ids(
             let Some(record_scope) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
             // If several users of the tenant have a record of this id, the first user by name is taken.
             if found.as_ref().is_none_or(|found| record_scope.user_name() < found.record.scope.user_name()) {
-                found = Some(read_row(row, record_scope)?);
+                found = read_row(row, record_scope).or(found);
             }
         }
         Ok(found)

@@ -1,6 +1,6 @@
 //! Reads the groups of records: the number of records and their times, which triggers of the schema maintain.
 
-use memory_engine_core::{Kind, RecordGroup, Scope, State, Timestamp};
+use memory_engine_core::{ErrorKind, Kind, RecordGroup, Scope, State, Timestamp};
 use rusqlite::{Connection, Row};
 
 use crate::{
@@ -43,7 +43,11 @@ pub(crate) fn read(connection: &Connection, covered: &CoveredScope) -> Result<Ve
     let mut rows = prepared.query(values)?;
     let mut groups = Vec::new();
     while let Some(row) = rows.next()? {
-        groups.push(group(row, scopes::read(row)?)?);
+        // A group of a state or a scope that cannot be read has damaged records, which no list contains either.
+        match scopes::read(row).and_then(|scope| group(row, scope)) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => RecordGroup::warn_of_damage(),
+            group => groups.push(group?),
+        }
     }
     RecordGroup::sort(&mut groups);
     Ok(groups)

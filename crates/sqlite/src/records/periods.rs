@@ -26,7 +26,7 @@ pub(crate) fn count(
     let mut rows = prepared.query(values)?;
     let mut counts = Vec::new();
     while let Some(row) = rows.next()? {
-        let kind = Kind::new(row.get::<_, String>("kind")?);
+        let kind = Kind::new(String::from_utf8_lossy(row.get_ref("kind")?.as_bytes().unwrap_or_default()));
         counts.push(PeriodCount::new(periods.start_of(row.get("period")?), kind, row.get("records")?));
     }
     Ok(counts)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use memory_engine_core::{Record, RecordId, Scope, Timestamp, Write, WriteResult};
 use memory_engine_sql::{
     embedding_versions::VectorTable,
-    write::{NamespaceState, RecordChange, decide},
+    write::{NamespaceState, decide},
 };
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
@@ -54,7 +54,7 @@ pub(crate) fn put(
             if change.cascades {
                 cascading.push((results.len(), address.namespace));
             }
-            changes.apply(address, old, &RecordChange::Write(Box::new(change)))?;
+            changes.write(address, old, &change)?;
         }
         results.push(result);
     }

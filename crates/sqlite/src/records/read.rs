@@ -56,7 +56,10 @@ pub(crate) fn expired(
     let mut rows = prepared.query(params![now.as_micros(), rows::sql_limit(limit)])?;
     let mut expired = Vec::new();
     while let Some(row) = rows.next()? {
-        expired.push((scopes::read(row)?, RecordId::from_bytes(row.get("id")?)));
+        // A user whose name cannot be read must not hold up the others.
+        if let Ok(scope) = scopes::read_or_user(row) {
+            expired.push((scope, RecordId::from_bytes(row.get("id")?)));
+        }
     }
     Ok(expired)
 }

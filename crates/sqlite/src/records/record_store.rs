@@ -20,7 +20,7 @@ use crate::{
     records::{
         delete, derivations,
         found::{self, HitReader},
-        groups, periods, put, read, scan,
+        groups, periods, put, raw, read, scan,
         scopes::CoveredScope,
         tombstones,
     },
@@ -63,6 +63,27 @@ impl RecordStore for SqliteStore {
         self.write("delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(DeletionReport::default()),
             Some(covered) => delete::delete(connection, &covered, &ids, deleted_at),
+        })
+        .await
+    }
+
+    async fn delete_unreachable(&self, scope: &Scope) -> Result<DeletionReport> {
+        let scope = scope.clone();
+        let deleted_at = self.clock().now();
+        let residue = |report: &DeletionReport| if report.ids.is_empty() { Residue::None } else { Residue::Deleted };
+        self.write("delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
+            None => Ok(DeletionReport::default()),
+            Some(covered) => delete::delete_unreachable(connection, &covered, deleted_at),
+        })
+        .await
+    }
+
+    async fn raw_rows(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<serde_json::Value>> {
+        let scope = scope.clone();
+        let ids = ids.to_vec();
+        self.read("raw rows", move |connection| match CoveredScope::of(connection, &scope)? {
+            None => Ok(Vec::new()),
+            Some(covered) => raw::rows(connection, &covered, &ids),
         })
         .await
     }

@@ -1,10 +1,10 @@
 //! Reads and writes the rows of the table `records`.
 
 use memory_engine_core::{
-    Error, ErrorKind, Kind, Record, RecordId, Role, Scope, SortedJson, Source, State, Timestamp, Trust,
+    Cursor, DamagedRecord, Error, ErrorKind, Kind, Record, RecordId, Role, Scope, SortedJson, Source, Timestamp,
 };
-use memory_engine_sql::indexed;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use memory_engine_sql::{indexed, rows::ScannedRow};
+use rusqlite::{Connection, OptionalExtension, Row, params, types::FromSql};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -13,13 +13,11 @@ use crate::{
     records::scopes::{self, CoveredScope, RecordAddress},
 };
 
-/// A record with the numbers of its row and address.
+/// A record with the number of its row.
 #[derive(Debug)]
 pub(crate) struct StoredRecord {
     /// Number of the row.
     pub(crate) row: i64,
-    /// The ids of its tenant, namespace and scope.
-    pub(crate) address: RecordAddress,
     /// The record.
     pub(crate) record: Record,
 }
@@ -90,74 +88,131 @@ macro_rules! selected {
 pub(crate) use selected;
 
 /// Reads a row of [`selected!`].
-pub(crate) fn read(row: &Row<'_>) -> Result<StoredRecord, SqliteError> {
-    let address =
-        RecordAddress { tenant: row.get("tenant")?, namespace: row.get("namespace")?, scope: row.get("scope")? };
-    let record = content(row, ADDRESS_COLUMNS, scopes::read(row)?)?;
-    Ok(StoredRecord { row: row.get(ADDRESS_COLUMNS + Column::Record as usize)?, address, record })
+pub(crate) fn read(row: &Row<'_>) -> Result<StoredRecord, DamagedRecord> {
+    let values = RecordValues { row, first: ADDRESS_COLUMNS };
+    let scope = scopes::read(row).map_err(|_| DamagedRecord::new(values.id(), "scopes", "scope"))?;
+    let number = values.get(Column::Record).map_err(|column| values.damage(column))?;
+    Ok(StoredRecord { row: number, record: content(row, ADDRESS_COLUMNS, scope)? })
+}
+
+/// Reads a row of [`selected!`] for a page.
+pub(crate) fn scanned(row: &Row<'_>) -> ScannedRow {
+    match read(row) {
+        Ok(stored) => ScannedRow::Record(Box::new(stored.record)),
+        Err(damaged) => {
+            let position = RecordValues { row, first: ADDRESS_COLUMNS }.position();
+            ScannedRow::Damaged(damaged, position.ok())
+        }
+    }
 }
 
 /// Reads the record of this scope whose [`columns!`] begin at column `first`.
-pub(crate) fn content(row: &Row<'_>, first: usize, scope: Scope) -> Result<Record, SqliteError> {
-    let at = |column: Column| first + column as usize;
-    let time = |column| row.get(at(column)).map(Timestamp::from_micros);
-    let optional_time =
-        |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at(column))?.map(Timestamp::from_micros));
-    let text = |column| row.get_ref(at(column))?.as_str().map_err(rusqlite::Error::from);
-    let id = RecordId::from_bytes(row.get(at(Column::Id))?);
-    let kind = Kind::new(row.get::<_, String>(at(Column::Kind))?);
-    let mut record = Record::with_id(id, scope, kind, row.get(at(Column::Text))?, time(Column::OccurredAt)?);
-    record.role = row.get::<_, Option<String>>(at(Column::Role))?.map(Role::new);
-    record.speaker = row.get(at(Column::Speaker))?;
-    record.scene = row.get(at(Column::Scene))?;
-    record.topic = row.get(at(Column::Topic))?;
-    record.emotion = row.get(at(Column::Emotion))?;
-    record.source = Source {
-        message_id: row.get(at(Column::MessageId))?,
-        sequence: row.get(at(Column::Sequence))?,
-        round: row.get(at(Column::Round))?,
-    };
-    record.confidence = row.get(at(Column::Confidence))?;
-    record.importance = row.get(at(Column::Importance))?;
-    record.recorded_at = time(Column::RecordedAt)?;
-    record.valid_from = optional_time(Column::ValidFrom)?;
-    record.valid_until = optional_time(Column::ValidUntil)?;
-    record.trust = text(Column::Trust)?.parse::<Trust>().map_err(|_| SqliteError::corrupt("a trust"))?;
-    record.state = text(Column::State)?.parse::<State>().map_err(|_| SqliteError::corrupt("a state"))?;
-    record.pinned = row.get(at(Column::Pinned))?;
-    record.expires_at = optional_time(Column::ExpiresAt)?;
-    record.revision = row.get(at(Column::Revision))?;
-    record.entities = json(text(Column::Entities)?)?;
-    record.tags = json(text(Column::Tags)?)?;
-    record.derived_from = json(text(Column::DerivedFrom)?)?;
-    record.metadata = json(text(Column::Metadata)?)?;
-    Ok(record)
+pub(crate) fn content(row: &Row<'_>, first: usize, scope: Scope) -> Result<Record, DamagedRecord> {
+    let values = RecordValues { row, first };
+    values.record(scope).map_err(|column| values.damage(column))
 }
 
-fn json<T: DeserializeOwned + Default>(text: &str) -> Result<T, SqliteError> {
-    match text {
-        "[]" | "{}" => Ok(T::default()),
-        text => serde_json::from_str(text).map_err(|_| SqliteError::corrupt("a list or metadata")),
+/// The values of the [`columns!`] of a row. A value that cannot be read is named by its column.
+struct RecordValues<'r> {
+    row: &'r Row<'r>,
+    first: usize,
+}
+
+impl RecordValues<'_> {
+    fn record(&self, scope: Scope) -> Result<Record, Column> {
+        let id = RecordId::from_bytes(self.get(Column::Id)?);
+        let kind = Kind::new(self.get::<String>(Column::Kind)?);
+        let mut record = Record::with_id(id, scope, kind, self.get(Column::Text)?, self.time(Column::OccurredAt)?);
+        record.role = self.get::<Option<String>>(Column::Role)?.map(Role::new);
+        record.speaker = self.get(Column::Speaker)?;
+        record.scene = self.get(Column::Scene)?;
+        record.topic = self.get(Column::Topic)?;
+        record.emotion = self.get(Column::Emotion)?;
+        record.source = Source {
+            message_id: self.get(Column::MessageId)?,
+            sequence: self.get(Column::Sequence)?,
+            round: self.get(Column::Round)?,
+        };
+        record.confidence = self.get(Column::Confidence)?;
+        record.importance = self.get(Column::Importance)?;
+        record.recorded_at = self.time(Column::RecordedAt)?;
+        record.valid_from = self.optional_time(Column::ValidFrom)?;
+        record.valid_until = self.optional_time(Column::ValidUntil)?;
+        record.trust = self.text(Column::Trust)?.parse().map_err(|_| Column::Trust)?;
+        record.state = self.text(Column::State)?.parse().map_err(|_| Column::State)?;
+        record.pinned = self.get(Column::Pinned)?;
+        record.expires_at = self.optional_time(Column::ExpiresAt)?;
+        record.revision = self.get(Column::Revision)?;
+        record.entities = self.json(Column::Entities)?;
+        record.tags = self.json(Column::Tags)?;
+        record.derived_from = self.json(Column::DerivedFrom)?;
+        record.metadata = self.json(Column::Metadata)?;
+        Ok(record)
+    }
+
+    fn get<T: FromSql>(&self, column: Column) -> Result<T, Column> {
+        self.row.get(self.first + column as usize).map_err(|_| column)
+    }
+
+    fn text(&self, column: Column) -> Result<&str, Column> {
+        let value = self.row.get_ref(self.first + column as usize).map_err(|_| column)?;
+        value.as_str().map_err(|_| column)
+    }
+
+    fn time(&self, column: Column) -> Result<Timestamp, Column> {
+        self.get(column).map(Timestamp::from_micros)
+    }
+
+    fn optional_time(&self, column: Column) -> Result<Option<Timestamp>, Column> {
+        Ok(self.get::<Option<i64>>(column)?.map(Timestamp::from_micros))
+    }
+
+    fn json<T: DeserializeOwned + Default>(&self, column: Column) -> Result<T, Column> {
+        match self.text(column)? {
+            "[]" | "{}" => Ok(T::default()),
+            text => serde_json::from_str(text).map_err(|_| column),
+        }
+    }
+
+    /// Returns the position of the record.
+    fn position(&self) -> Result<Cursor, Column> {
+        let id = RecordId::from_bytes(self.get(Column::Id)?);
+        let sequence = self.get::<Option<i64>>(Column::Sequence)?.unwrap_or(0);
+        Ok(Cursor { occurred_at: self.time(Column::OccurredAt)?, sequence, id })
+    }
+
+    /// Returns the id of the record; of a damaged id, what there is of its bytes.
+    fn id(&self) -> RecordId {
+        let value = self.row.get_ref(self.first + Column::Id as usize);
+        readable_id(value.ok().and_then(|value| value.as_bytes().ok()).unwrap_or_default())
+    }
+
+    fn damage(&self, column: Column) -> DamagedRecord {
+        let name = columns!().split(", ").nth(column as usize).unwrap_or_default();
+        DamagedRecord::new(self.id(), "records", name.trim_start_matches("r."))
     }
 }
 
-/// Returns the covered records of this id, ordered by user. Two users may have a record of the same id.
-pub(crate) fn find_all(
+/// Returns the id with these bytes, of which a damage may have changed the number.
+pub(crate) fn readable_id(bytes: &[u8]) -> RecordId {
+    let mut id = [0; 16];
+    let length = bytes.len().min(id.len());
+    id[..length].copy_from_slice(&bytes[..length]);
+    RecordId::from_bytes(id)
+}
+
+/// Returns the numbers of the rows of the covered records of this id.
+pub(crate) fn find_rows(
     connection: &Connection,
     covered: &CoveredScope,
     id: RecordId,
-) -> Result<Vec<StoredRecord>, SqliteError> {
-    let mut statement = Statement::new(concat!(selected!(""), "WHERE r.id = "));
+) -> Result<Vec<i64>, SqliteError> {
+    let mut statement =
+        Statement::new("SELECT r.record FROM records r CROSS JOIN scopes s ON s.scope = r.scope WHERE r.id = ");
     statement.bind(id.as_bytes().to_vec()).push(" AND ");
     covered.push_condition_for_scope(&mut statement);
-    statement.push(" ORDER BY n.user");
     let (mut prepared, values) = statement.prepare(connection)?;
-    let mut rows = prepared.query(values)?;
-    let mut records = Vec::new();
-    while let Some(row) = rows.next()? {
-        records.push(read(row)?);
-    }
-    Ok(records)
+    Ok(prepared.query_map(values, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Returns the record of this id in a namespace.
@@ -165,7 +220,7 @@ pub(crate) fn find(connection: &Connection, namespace: i64, id: RecordId) -> Res
     let sql = concat!(selected!(""), "WHERE r.id = ?1 AND r.namespace = ?2");
     let mut prepared = connection.prepare_cached(sql)?;
     let mut rows = prepared.query(params![id.as_bytes(), namespace])?;
-    rows.next()?.map(read).transpose()
+    Ok(rows.next()?.map(read).transpose()?)
 }
 
 /// The version of a stored record, without its content. Read before an index entry of the record is stored.
@@ -200,7 +255,8 @@ pub(crate) fn current(
         Ok(CurrentVersion {
             row: row.get("record")?,
             scope: row.get("scope")?,
-            revision: row.get("revision")?,
+            // No item of a queue and no precondition has the revision 0.
+            revision: row.get("revision").unwrap_or_default(),
             indexed: row.get("indexed")?,
         })
     };

@@ -1,6 +1,6 @@
 //! Reads pages of records, ordered by time.
 
-use memory_engine_core::{Order, Page, Record, ScanQuery, Scope};
+use memory_engine_core::{Order, Page, ScanQuery, Scope};
 use memory_engine_sql::{
     filter,
     rows::{self, sql_limit},
@@ -29,11 +29,11 @@ pub(crate) fn scan(connection: &Connection, scope: &Scope, query: &ScanQuery) ->
     statement.push(")").push(order(query.order)).push(tie_breaker(&covered, query.order));
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;
-    let mut records: Vec<Record> = Vec::new();
+    let mut scanned = Vec::new();
     while let Some(row) = rows.next()? {
-        records.push(row::read(row)?.record);
+        scanned.push(row::scanned(row));
     }
-    Ok(rows::page(records, query.limit, total))
+    Ok(rows::page(scanned, query.limit, total))
 }
 
 /// Returns the number of matching rows on all pages.

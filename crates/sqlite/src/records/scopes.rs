@@ -38,6 +38,15 @@ pub(crate) fn from_names(names: [&str; 5]) -> Result<Scope, SqliteError> {
     Ok(rows::scope(names)?)
 }
 
+/// As [`read`]. A scope with a name that no scope can have is read as that of its user.
+pub(crate) fn read_or_user(row: &Row<'_>) -> Result<Scope, SqliteError> {
+    read(row).or_else(|error| {
+        let name = |column| row.get_ref(column).ok().and_then(|name| name.as_str().ok());
+        let (Some(tenant), Some(user)) = (name(0), name(1)) else { return Err(error) };
+        from_names([tenant, user, "", "", ""])
+    })
+}
+
 /// Returns the numbers of a scope. Creates the missing ones.
 pub(crate) fn get_or_create(connection: &Connection, scope: &Scope) -> Result<RecordAddress, SqliteError> {
     let sql = "SELECT t.tenant, n.namespace, s.scope FROM tenants t
@@ -74,6 +83,16 @@ fn create(connection: &Connection, scope: &Scope) -> Result<RecordAddress, Sqlit
         params![namespace, agent, session, branch],
     )?;
     Ok(RecordAddress { tenant, namespace, scope })
+}
+
+/// Returns the number of the scope of a namespace without agent, session and branch. Creates it if it is missing.
+pub(crate) fn of_namespace(connection: &Connection, namespace: i64) -> Result<i64, SqliteError> {
+    Ok(get_or_insert(
+        connection,
+        "SELECT scope FROM scopes WHERE namespace = ?1 AND agent = '' AND session = '' AND branch = ''",
+        "INSERT INTO scopes (namespace, agent, session, branch) VALUES (?1, '', '', '')",
+        params![namespace],
+    )?)
 }
 
 /// Returns the number that `find` selects by `key`. If there is none, runs `insert` and returns the new one.
@@ -147,6 +166,16 @@ impl CoveredScope {
     pub(crate) fn push_scope_condition(&self, statement: &mut Statement) {
         self.push_namespace_condition("s.namespace", statement);
         self.push_dimension_conditions(statement);
+    }
+
+    /// Appends the condition that a record `r` with the namespace `n` and the scope `s` is covered. A scope of a whole
+    /// user or tenant also covers a record whose scope is missing.
+    pub(crate) fn push_stub_condition(&self, statement: &mut Statement) {
+        match self.namespace {
+            _ if !self.dimensions.is_empty() => self.push_condition_for_scope(statement),
+            Some(namespace) => drop(statement.push("r.namespace = ").bind(namespace)),
+            None => drop(statement.push("n.tenant = ").bind(self.tenant)),
+        }
     }
 
     fn push_dimension_conditions(&self, statement: &mut Statement) {

@@ -1,12 +1,15 @@
 //! Reads and removes tombstones.
 
-use memory_engine_core::{ContentHash, RecordId, Timestamp, Tombstone};
+use memory_engine_core::{ContentHash, DamagedRecord, ErrorKind, RecordId, Timestamp, Tombstone};
 use memory_engine_sql::rows::sql_limit;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use crate::{
     database::{error::SqliteError, statement::Statement},
-    records::scopes::{self, CoveredScope},
+    records::{
+        row,
+        scopes::{self, CoveredScope},
+    },
 };
 
 /// Returns up to `limit` tombstones of the covered scope with an id greater than `after`, in the order of their ids.
@@ -32,13 +35,23 @@ pub(crate) fn tombstones(
     let mut rows = prepared.query(values)?;
     let mut tombstones = Vec::new();
     while let Some(row) = rows.next()? {
-        let id = RecordId::from_bytes(row.get("id")?);
-        let content_hash = ContentHash::from_bytes(row.get("content_hash")?);
-        let deleted_at = Timestamp::from_micros(row.get("deleted_at")?);
-        let tombstone = Tombstone::new(id, scopes::read(row)?, content_hash, deleted_at);
-        tombstones.push(tombstone.with_withdrawn(row.get("withdrawn")?));
+        match read(row) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                let id = row::readable_id(row.get_ref("id")?.as_bytes().unwrap_or_default());
+                DamagedRecord::new(id, "tombstones", "content_hash").warn();
+            }
+            tombstone => tombstones.push(tombstone?),
+        }
     }
     Ok(tombstones)
+}
+
+fn read(row: &Row<'_>) -> Result<Tombstone, SqliteError> {
+    let id = RecordId::from_bytes(row.get("id")?);
+    let content_hash = ContentHash::from_bytes(row.get("content_hash")?);
+    let deleted_at = Timestamp::from_micros(row.get("deleted_at")?);
+    let tombstone = Tombstone::new(id, scopes::read_or_user(row)?, content_hash, deleted_at);
+    Ok(tombstone.with_withdrawn(row.get("withdrawn")?))
 }
 
 /// Removes the tombstones of these ids in the covered scope, and unblocks contents that no other tombstone blocks.

@@ -1,14 +1,14 @@
 //! Searches the rows of the tables and the entries of the indexes.
 
 use memory_engine_core::{
-    ContentHash, RecordId, Scope, Tombstone, Trust,
+    ContentHash, Scope, Tombstone, Trust,
     residue::{ByteSearch, DeletedContents, PlaceKind, ResidueProbes, ResidueReport, SearchedPlace, Trace},
 };
 use rusqlite::{Connection, Row, types::ValueRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::schema::{Index, Table, quoted};
-use crate::database::error::SqliteError;
+use crate::{database::error::SqliteError, records::row};
 
 /// The search of the rows of all tables.
 pub(super) struct RowSearch<'s> {
@@ -111,20 +111,21 @@ impl<'s> RowSearch<'s> {
     /// it otherwise is a reference.
     fn record(
         &mut self,
-        row: &Row<'_>,
+        found_row: &Row<'_>,
         names: &[String],
         found: &FoundRow,
         place: &mut SearchedPlace,
         references: &mut SearchedPlace,
         report: &mut ResidueReport,
     ) -> Result<(), SqliteError> {
-        let id = RecordId::from_bytes(row.get("id")?);
+        // A damaged record must not prevent the search.
+        let id = row::readable_id(found_row.get_ref("id")?.as_bytes().unwrap_or_default());
         let namespace = found.namespace.and_then(|number| self.scopes.get(&number).copied());
         let is_deleted = namespace.is_some_and(|namespace| self.probes.find(namespace, id).is_some());
         let mut traces = RowTraces::default();
         for (column, name) in names.iter().enumerate().skip(2) {
             let ids_before = traces.ids.len();
-            self.value(row.get_ref(column)?, found, &mut traces);
+            self.value(found_row.get_ref(column)?, found, &mut traces);
             let ids = (traces.ids.len() - ids_before) as u64;
             if is_deleted || name == "derived_from" {
                 place.ids += ids;
@@ -135,10 +136,10 @@ impl<'s> RowSearch<'s> {
         }
         self.count_texts(&traces, !is_deleted, place);
         let Some(namespace) = namespace.filter(|_| !is_deleted) else { return Ok(()) };
-        let text = row.get_ref("text")?.as_str().map_err(rusqlite::Error::from)?;
-        // A damaged record must not prevent the search.
-        let trust = row.get_ref("trust")?.as_str().ok().and_then(|trust| trust.parse().ok()).unwrap_or(Trust::Import);
-        if let Some(withdrawn) = self.contents.find(namespace, &ContentHash::of(text)) {
+        let text = String::from_utf8_lossy(found_row.get_ref("text")?.as_bytes().unwrap_or_default());
+        let trust =
+            found_row.get_ref("trust")?.as_str().ok().and_then(|trust| trust.parse().ok()).unwrap_or(Trust::Import);
+        if let Some(withdrawn) = self.contents.find(namespace, &ContentHash::of(&text)) {
             report.add_copy(id, Tombstone::bars_content_for(trust, withdrawn));
         }
         Ok(())

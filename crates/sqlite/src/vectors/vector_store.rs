@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::{Embedding, MultiVector, RecordId, Scope};
+use memory_engine_core::{DamagedRecord, Embedding, MultiVector, RecordId, Scope};
 use memory_engine_vector_store::VectorEntry;
-use rusqlite::{CachedStatement, Connection, params, params_from_iter, types::ValueRef};
+use rusqlite::{CachedStatement, Connection, Row, params, params_from_iter, types::ValueRef};
 
 use crate::{
     cache::{addresses::AddressCache, change_log},
@@ -81,8 +81,10 @@ pub(crate) fn token_vectors(
             if found.as_ref().is_none_or(|(first, _)| user < *first) {
                 let bytes = row.get_ref(1)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
                 let tokens = bytes.map(MultiVector::from_bytes).transpose();
-                let tokens = tokens.map_err(|_| SqliteError::corrupt("the token vectors of a record"))?;
-                found = Some((user, tokens));
+                if tokens.is_err() {
+                    DamagedRecord::new(*id, table.token_table(), "tokens").warn();
+                }
+                found = Some((user, tokens.unwrap_or_default()));
             }
         }
         Ok(found.and_then(|(_, tokens)| tokens))
@@ -105,9 +107,9 @@ pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, SqliteEr
 pub(crate) fn delete(connection: &Connection, covered: &CoveredScope, ids: &[RecordId]) -> Result<u64, SqliteError> {
     let mut removed = 0;
     for id in ids {
-        for stored in row::find_all(connection, covered, *id)? {
-            if remove(connection, stored.row)? {
-                change_log::append(connection, stored.row)?;
+        for row in row::find_rows(connection, covered, *id)? {
+            if remove(connection, row)? {
+                change_log::append(connection, row)?;
                 removed += 1;
             }
         }
@@ -206,21 +208,22 @@ impl<'c> VectorLookup<'c> {
         Ok(Self { prepared: connection.prepare_cached(&sql)? })
     }
 
-    /// Returns the vector of a row, if there is one.
+    /// Returns the vector of a row, if there is one that can be read.
     pub(crate) fn vector(&mut self, row: i64) -> Result<Option<Embedding>, SqliteError> {
         let mut rows = self.prepared.query([row])?;
-        rows.next()?.map(|row| decode(row.get_ref(0)?)).transpose()
+        Ok(rows.next()?.and_then(|row| decode(row.get_ref(0).ok()?)))
     }
 }
 
-/// Decodes little-endian single-precision numbers.
-fn decode(stored: ValueRef<'_>) -> Result<Embedding, SqliteError> {
-    let bytes = stored.as_blob().map_err(rusqlite::Error::from)?;
+/// Decodes little-endian single-precision numbers. Returns `None` if they are not a vector.
+fn decode(stored: ValueRef<'_>) -> Option<Embedding> {
+    let bytes = stored.as_blob().ok()?;
     let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-    Embedding::new(values).map_err(|_| SqliteError::corrupt("a vector"))
+    Embedding::new(values).ok()
 }
 
-/// Runs a statement with at most one parameter, and passes each vector to `visit`.
+/// Runs a statement with at most one parameter, and passes each vector to `visit`. Leaves out a row that cannot be
+/// read, and reports it.
 fn for_each_row(
     connection: &Connection,
     sql: &str,
@@ -230,13 +233,23 @@ fn for_each_row(
     let mut prepared = connection.prepare_cached(sql)?;
     let mut rows = prepared.query(params_from_iter(parameter))?;
     while let Some(row) = rows.next()? {
-        visit(StoredVector {
-            row: row.get(0)?,
-            id: RecordId::from_bytes(row.get(1)?),
-            scope: row.get(2)?,
-            embedding: decode(row.get_ref(3)?)?,
-            occurred_at: row.get(4)?,
-        });
+        match read(row) {
+            Some(vector) => visit(vector),
+            None => {
+                let id = row::readable_id(row.get_ref(1)?.as_bytes().unwrap_or_default());
+                DamagedRecord::new(id, "vectors", "vector").warn();
+            }
+        }
     }
     Ok(())
+}
+
+fn read(row: &Row<'_>) -> Option<StoredVector> {
+    Some(StoredVector {
+        row: row.get(0).ok()?,
+        id: RecordId::from_bytes(row.get(1).ok()?),
+        scope: row.get(2).ok()?,
+        embedding: decode(row.get_ref(3).ok()?)?,
+        occurred_at: row.get(4).ok()?,
+    })
 }
