@@ -6,6 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use serde_json::{Value, json};
 use tracing::{
     Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
@@ -44,6 +45,9 @@ impl Subscriber for Warnings {
     fn event(&self, event: &Event<'_>) {
         let mut warning = Warning::default();
         event.record(&mut warning);
+        if let Some(damaged) = warning.damaged() {
+            DAMAGED.lock().unwrap_or_else(PoisonError::into_inner).insert(damaged);
+        }
         let warning = warning.to_string();
         if self.is_new(&warning) {
             report_line!("{warning}");
@@ -68,19 +72,44 @@ impl Subscriber for Warnings {
 struct Warning {
     part: Option<String>,
     message: String,
+    /// The id, table and column of a damaged record.
+    location: [Option<String>; 3],
+}
+
+/// The damaged records that this command has met: id, table and column.
+static DAMAGED: Mutex<BTreeSet<[String; 3]>> = Mutex::new(BTreeSet::new());
+
+/// Returns the damaged records that this command has met, for its report.
+pub(crate) fn damaged_records() -> Vec<Value> {
+    let damaged = DAMAGED.lock().unwrap_or_else(PoisonError::into_inner);
+    damaged.iter().map(|[id, table, column]| json!({ "id": id, "table": table, "column": column })).collect()
+}
+
+impl Warning {
+    fn damaged(&self) -> Option<[String; 3]> {
+        let [id, table, column] = &self.location;
+        Some([id.clone()?, table.clone()?, column.clone()?])
+    }
+
+    fn record(&mut self, field: &str, value: String) {
+        match field {
+            "part" => self.part = Some(value),
+            "message" => self.message = value,
+            "id" => self.location[0] = Some(value),
+            "table" => self.location[1] = Some(value),
+            "column" => self.location[2] = Some(value),
+            _ => {}
+        }
+    }
 }
 
 impl Visit for Warning {
     fn record_str(&mut self, field: &Field, value: &str) {
-        if field.name() == "part" {
-            self.part = Some(value.to_owned());
-        }
+        self.record(field.name(), value.to_owned());
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if field.name() == "message" {
-            self.message = format!("{value:?}");
-        }
+        self.record(field.name(), format!("{value:?}"));
     }
 }
 
