@@ -2,21 +2,25 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs::File,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use memory_engine::{
     Clock, Database, Scope, SystemClock,
     admin::{self, HealthReport},
 };
+use serde_json::json;
 
 use crate::{
     args::{self, StoreArgs},
     dead_letters, errors, output,
+    output_file::OutputFile,
     report::ReportArgs,
 };
 
@@ -37,6 +41,12 @@ pub(crate) struct DoctorCommand {
     /// Deletes no memory, and queues index entries that have to be computed again.
     #[arg(long)]
     repair: bool,
+    /// Write the records that cannot be read to a new file, and remove them from the database
+    ///
+    /// One JSON object in each line, with the values of the row by column. The file can be read by its owner only, and
+    /// no later deletion changes it. Records that were derived from a removed one are deleted.
+    #[arg(long, value_name = "FILE", requires = "repair")]
+    quarantine: Option<PathBuf>,
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -48,6 +58,9 @@ impl DoctorCommand {
             for repaired in admin::repair(&db).await.with_context(|| db.to_string())? {
                 report_line!("{repaired}");
             }
+        }
+        if let Some(file) = &self.quarantine {
+            quarantine(&db, file).await?;
         }
         let health = admin::checkup_with_progress(&db, progress()).await;
         let mut health = health.with_context(|| db.to_string())?;
@@ -77,6 +90,46 @@ impl DoctorCommand {
         })?;
         Ok(code)
     }
+}
+
+/// Writes the damaged records of all users to a new file, and then removes them from the database.
+async fn quarantine(db: &Database, file: &Path) -> Result<()> {
+    if file.exists() {
+        bail!("{} exists already; name a new file", file.display());
+    }
+    let engine = args::open_database_without_indexes(db).await?;
+    let mut output = OutputFile::create(file)?;
+    let mut removals = Vec::new();
+    let mut seen = BTreeSet::new();
+    // The namespace of the records without a user covers the whole tenant, and comes last.
+    let mut namespaces = admin::namespaces(db).await?;
+    namespaces.sort_by_key(|scope| scope.user_name().is_none());
+    for scope in namespaces {
+        let mut ids = Vec::new();
+        for (record, rows) in engine.admin().damaged_records(&scope).await? {
+            if !seen.insert((scope.user_name().map(str::to_owned), record.id)) {
+                continue;
+            }
+            for row in rows {
+                output.write_line(json!({ "damaged": record.column, "row": row }))?;
+            }
+            ids.push(record.id);
+        }
+        removals.push((scope, ids));
+    }
+    let count: usize = removals.iter().map(|(_, ids)| ids.len()).sum();
+    if count == 0 {
+        report_line!("no record has to be removed");
+        return Ok(());
+    }
+    // The file is complete before the first removal.
+    output.finish()?;
+    File::open(file)?.sync_all()?;
+    for (scope, ids) in removals.iter().filter(|(_, ids)| !ids.is_empty()) {
+        engine.admin().remove_records(scope, ids).await?;
+    }
+    report_line!("{} moved to {}", output::counted(count as u64, "damaged record", "damaged records"), file.display());
+    Ok(engine.close().await?)
 }
 
 /// Returns a function that shows the progress of a check that takes several seconds.
