@@ -6,8 +6,8 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use memory_engine_core::{
-    CodeBits, Embedding, Failure, Job, Kind, MultiVector, ProblemKind, Record, RecordId, Role, ScanQuery, Scope,
-    Source, State, Terms, Timestamp, Trust, Write,
+    CodeBits, DamagedRecord, Embedding, Failure, Field, Filter, Job, Kind, MultiVector, ProblemKind, Record, RecordId,
+    Role, ScanQuery, Scope, Source, State, Terms, Timestamp, Trust, Write,
 };
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation};
 use memory_engine_keyword_store::KeywordEntry;
@@ -258,6 +258,111 @@ pub async fn answers(world: &World) -> Vec<String> {
         answers.push(format!("verdicts: {:?}", synonyms.verdicts(&scope).await.unwrap()));
     }
     answers
+}
+
+/// Returns the damages of a backend that concern single rows: a store still answers, and deletes everything.
+pub fn row_damages(backend: &str) -> Vec<Damage> {
+    let tables = ["record-", "scope-name-", "derivation-", "tombstone-", "queue-", "keyword-", "vector-", "token-"];
+    let more = ["graph-", "synonym-", "verdict-"];
+    let is_row = |kind: &ProblemKind| tables.iter().chain(&more).any(|prefix| kind.as_str().starts_with(prefix));
+    let mut damages = damages(backend);
+    damages.retain(|damage| damage.kinds.iter().any(is_row) && !damage.sql.contains("DROP"));
+    damages
+}
+
+/// Checks that a damaged row costs one row: all calls for several records answer, a read by id names the damaged
+/// record, and everything can be deleted. Returns the records that were reported as damaged.
+pub async fn check_damaged_row(world: &World, name: &str) -> BTreeSet<DamagedRecord> {
+    let default_tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
+    let other_tenant = Scope::tenant_wide("acme").unwrap();
+    let mut damaged = BTreeSet::new();
+    for scope in [Scope::user("lin").unwrap(), scopes()[2].clone(), default_tenant.clone(), other_tenant.clone()] {
+        let found = scan_in_pages(world, &scope, name).await;
+        read_all(world, &scope, name).await;
+        for record in found.iter().filter(|record| record.table == "records" && record.column != "id") {
+            let read = world.records.get(&scope, &[record.id]).await;
+            assert_eq!(DamagedRecord::of(&read.unwrap_err()), Some(record), "{name}");
+        }
+        damaged.extend(found);
+    }
+    for job in Job::ALL {
+        // A damaged record becomes a dead letter: the second claim does not meet it.
+        for _ in 0..2 {
+            let pending = world.jobs.claim(job, LARGE_LIMIT, Duration::from_secs(60)).await;
+            assert!(
+                pending.unwrap().iter().all(|item| damaged.iter().all(|record| record.id != item.record.id)),
+                "{name}"
+            );
+        }
+    }
+    for scope in [Scope::user("lin").unwrap(), default_tenant, other_tenant] {
+        delete_everything(world, &scope, name).await;
+        assert_eq!(scan_in_pages(world, &scope, name).await, BTreeSet::new(), "{name}");
+        assert_eq!(world.records.scan(&scope, &ScanQuery::oldest(1)).await.unwrap().records, Vec::new(), "{name}");
+        world.records.tombstones(&scope, None, LARGE_LIMIT).await.unwrap();
+    }
+    damaged
+}
+
+/// Reads all records in small pages, so that pages end at damaged ones. Returns the damaged ones.
+async fn scan_in_pages(world: &World, scope: &Scope, name: &str) -> BTreeSet<DamagedRecord> {
+    let mut damaged = BTreeSet::new();
+    let mut query = ScanQuery::oldest(2);
+    for _ in 0..LARGE_LIMIT {
+        let page = world.records.scan(scope, &query).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        damaged.extend(page.damaged);
+        query.after = page.next;
+        if query.after.is_none() {
+            return damaged;
+        }
+    }
+    panic!("{name}: the scan does not end");
+}
+
+/// Makes every other call that returns several records.
+async fn read_all(world: &World, scope: &Scope, name: &str) {
+    let ids: Vec<RecordId> = records().iter().map(|record| record.id).collect();
+    let failed = |error: memory_engine_core::Error| -> () { panic!("{name}: {error}") };
+    for filter in [Filter::eq(Field::Tags, "btc"), Filter::eq(Field::meta("mood"), "glad")] {
+        let filtered = world.records.scan(scope, &ScanQuery::oldest(LARGE_LIMIT).with_filter(filter)).await;
+        filtered.map(drop).unwrap_or_else(failed);
+    }
+    world.records.derived(scope, &ids).await.map(drop).unwrap_or_else(failed);
+    world.records.adjacent(scope, &ids).await.map(drop).unwrap_or_else(failed);
+    world.records.record_groups(scope).await.map(drop).unwrap_or_else(failed);
+    world.records.stats(scope).await.map(drop).unwrap_or_else(failed);
+    world.records.tombstones(scope, None, LARGE_LIMIT).await.map(drop).unwrap_or_else(failed);
+    world.records.raw_rows(scope, &ids).await.map(drop).unwrap_or_else(failed);
+    world.jobs.failures(scope, LARGE_LIMIT).await.map(drop).unwrap_or_else(failed);
+    world.keywords.terms(scope, &ids).await.map(drop).unwrap_or_else(failed);
+    world.keywords.records_with_terms(scope, &ids).await.map(drop).unwrap_or_else(failed);
+    for words in [&["docker", "old"][..], &["gin", "海鲜"]] {
+        world.keywords.search(scope, &find(words)).await.map(drop).unwrap_or_else(failed);
+        world.keywords.search_records(scope, &find(words)).await.map(drop).unwrap_or_else(failed);
+    }
+    for record in records().iter().take(4) {
+        world.vectors.search_records(scope, &near(embedding(record))).await.map(drop).unwrap_or_else(failed);
+    }
+    world.vectors.token_vectors(scope, &ids).await.map(drop).unwrap_or_else(failed);
+    let query = GraphQuery::of(["Docker", "容器", "Lin"]);
+    world.graph.as_ref().unwrap().expand(scope, &query).await.map(drop).unwrap_or_else(failed);
+    let synonyms = world.synonyms.as_ref().unwrap();
+    synonyms.list(scope).await.map(drop).unwrap_or_else(failed);
+    synonyms.verdicts(scope).await.map(drop).unwrap_or_else(failed);
+}
+
+/// Deletes all records of a scope, damaged ones as well, page by page.
+async fn delete_everything(world: &World, scope: &Scope, name: &str) {
+    loop {
+        let page = world.records.scan(scope, &ScanQuery::oldest(LARGE_LIMIT)).await.unwrap();
+        let damaged = page.damaged.iter().map(|record| record.id);
+        let ids: Vec<RecordId> = page.records.iter().map(|record| record.id).chain(damaged).collect();
+        let deleted = world.records.delete(scope, &ids).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        if deleted.ids.is_empty() {
+            break;
+        }
+    }
+    world.records.delete_unreachable(scope).await.unwrap_or_else(|error| panic!("{name}: {error}"));
 }
 
 /// Returns the number of kinds that the damages of a backend cause.

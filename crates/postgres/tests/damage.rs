@@ -11,7 +11,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use libtest_mimic::{Arguments, Trial};
 use memory_engine_conformance::{
     World, clock,
-    damage::{Damage, answers, count_kinds, damages, fill, fill_many, index_pending},
+    damage::{Damage, answers, check_damaged_row, count_kinds, damages, fill, fill_many, index_pending, row_damages},
     space,
 };
 use memory_engine_core::{HealthReport, Job, ProblemKind, RecordStore};
@@ -158,6 +158,35 @@ async fn damages_are_reported_and_repaired(part: usize) {
     assert!(failed.is_empty(), "{failed:?}");
 }
 
+/// Applies every damage of a single row, and checks that the others are read and everything is deleted.
+async fn a_damaged_row_costs_one_row_and_can_be_deleted() {
+    let name = |number: usize| format!("damage_{}_row_{number}", std::process::id());
+    let damages = row_damages("postgres");
+    assert!(damages.len() > 40, "{}", damages.len());
+    let template = SeparateDatabase::create(name(damages.len()), None).await;
+    template.fill(0).await;
+    let mut columns = BTreeSet::new();
+    for (number, damage) in damages.into_iter().enumerate() {
+        let database = SeparateDatabase::create(name(number), Some(&template.name)).await;
+        let settings = "SET session_replication_role = replica; SET allow_system_table_mods = on;";
+        execute(&database.url, &format!("{settings} {KEEP_GROUPS_SQL} {}", damage.sql)).await;
+        let (store, world) = database.open(0).await;
+        columns.extend(check_damaged_row(&world, damage.name).await.into_iter().map(|record| record.column));
+        store.close().await;
+        let mut connection = PgConnection::connect(&database.url).await.unwrap();
+        for table in ["records", "backlog"] {
+            let sql = AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
+            let rows: i64 = sqlx::query_scalar(sql).fetch_one(&mut connection).await.unwrap();
+            assert_eq!(rows, 0, "{}: {table}", damage.name);
+        }
+        connection.close().await.unwrap();
+        database.drop().await;
+    }
+    template.drop().await;
+    let expected = ["derived_from", "metadata", "revision", "round", "state", "tags", "trust"];
+    assert!(expected.iter().all(|column| columns.contains(*column)), "{columns:?}");
+}
+
 /// Damages more rows than a page of the check, and than one pass of the repair.
 async fn many_damaged_rows_are_repaired() {
     const COUNT: u32 = 2300;
@@ -223,6 +252,8 @@ fn main() {
         .collect();
     let run = || fixtures::block_on(a_new_database_has_the_listed_objects());
     trials.push(trial("damage::a_new_database_has_the_listed_objects".into(), Box::new(run)));
+    let run = || fixtures::block_on(a_damaged_row_costs_one_row_and_can_be_deleted());
+    trials.push(trial("damage::a_damaged_row_costs_one_row_and_can_be_deleted".into(), Box::new(run)));
     let run = || fixtures::block_on(many_damaged_rows_are_repaired());
     trials.push(trial("damage::many_damaged_rows_are_repaired".into(), Box::new(run)));
     libtest_mimic::run(&arguments, trials).exit();

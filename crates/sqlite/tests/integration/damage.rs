@@ -10,7 +10,7 @@ use std::{
 
 use memory_engine_conformance::{
     World, clock,
-    damage::{Damage, answers, count_kinds, damages, fill, fill_many, index_pending},
+    damage::{Damage, answers, check_damaged_row, count_kinds, damages, fill, fill_many, index_pending, row_damages},
     space,
 };
 use memory_engine_core::{ErrorKind, HealthReport, Job, ProblemKind, RecordStore};
@@ -112,6 +112,40 @@ async fn every_damage_is_reported_and_repaired() {
         failed.extend(check.await.is_err().then_some(name));
     }
     assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// Damages that the health check does not tell apart from others.
+const MORE_DAMAGES: [(&str, &str); 4] = [
+    ("a session is not UTF-8", "UPDATE scopes SET session = CAST(x'6dff' AS TEXT) WHERE session = 'monday'"),
+    ("a kind is not UTF-8", "UPDATE records SET kind = CAST(x'74ff' AS TEXT) WHERE text = 'old phone number'"),
+    ("an id has 5 bytes", "UPDATE records SET id = x'0102030405' WHERE text = 'old phone number'"),
+    ("metadata of mem0 are cut", "UPDATE records SET metadata = '{\"mem0.app\":' WHERE text = 'old phone number'"),
+];
+
+#[tokio::test]
+async fn a_damaged_row_costs_one_row_and_can_be_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let filled = filled(directory.path()).await;
+    let listed = row_damages("sqlite").into_iter().map(|damage| (damage.name, damage.sql));
+    let damages: Vec<_> = listed.chain(MORE_DAMAGES).collect();
+    assert!(damages.len() > 50, "{}", damages.len());
+    let mut columns = BTreeSet::new();
+    for (number, (name, sql)) in damages.into_iter().enumerate() {
+        let path = directory.path().join(format!("row-{number}.db"));
+        fs::copy(&filled, &path).unwrap();
+        execute(&path, sql);
+        let (store, world) = open(&path).await;
+        columns.extend(check_damaged_row(&world, name).await.into_iter().map(|record| record.column));
+        store.close().await;
+        let connection = Connection::open(&path).unwrap();
+        for table in ["records", "keyword_documents", "vectors", "backlog", "graph_entities", "derivations"] {
+            let sql = format!("SELECT count(*) FROM {table} x");
+            let rows: i64 = connection.query_row(&sql, [], |row| row.get(0)).unwrap();
+            assert_eq!(rows, 0, "{name}: {table}");
+        }
+    }
+    let expected = ["derived_from", "entities", "id", "metadata", "round", "state", "tags", "text", "trust"];
+    assert!(expected.iter().all(|column| columns.contains(*column)), "{columns:?}");
 }
 
 #[tokio::test]
