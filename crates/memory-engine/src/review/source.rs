@@ -85,9 +85,10 @@ impl MemoryEngine {
         records: &[Record],
         mode: PutMode,
     ) -> Result<Vec<StoredRecord>> {
-        let (records, mode) = match source {
-            ReviewSource::Tools => self.waiting_changes(records, mode).await?,
-            _ => (records.to_vec(), mode),
+        let (records, mode) = if source == ReviewSource::Tools {
+            self.waiting_changes(records, mode).await?
+        } else {
+            (records.to_vec(), mode)
         };
         let stored = self.stored_versions(&records).await?;
         let mut results = Vec::with_capacity(records.len());
