@@ -23,6 +23,10 @@ pub(crate) enum Check {
     Password,
     /// A password with letters and digits.
     MixedPassword,
+    /// A password without words such as `is` before it: letters and digits that are no name of a version or standard.
+    UnmarkedPassword,
+    /// The words of a recovery phrase, up to the first word that no such phrase has.
+    SeedPhrase,
     /// A one-time code. Quantities are none.
     Code,
     /// A long value with letters and digits.
@@ -93,8 +97,10 @@ impl Check {
     pub(crate) fn trimmed(self, text: &str, range: Range<usize>) -> Range<usize> {
         if self == Self::Key {
             values::extended(text, range)
-        } else if matches!(self, Self::Password | Self::MixedPassword | Self::Token) {
+        } else if matches!(self, Self::Password | Self::MixedPassword | Self::UnmarkedPassword | Self::Token) {
             values::without_punctuation(text, range)
+        } else if self == Self::SeedPhrase {
+            values::before_other_words(text, range)
         } else if self == Self::Iban {
             identity::without_next_words(text, range)
         } else {
@@ -109,6 +115,8 @@ impl Check {
             Self::Key | Self::Exact => return true,
             Self::Password => return values::is_password(text, range),
             Self::MixedPassword => return values::is_mixed(value) && values::is_password(text, range),
+            Self::UnmarkedPassword => return values::is_distinct(value) && values::is_password(text, range),
+            Self::SeedPhrase => return values::is_seed_phrase(value),
             Self::Code => return values::is_code(text, range),
             Self::Token => return values::is_token(text, range),
             Self::Number => |_| true,

@@ -2,6 +2,7 @@
 
 mod checks;
 mod finding;
+mod folding;
 mod lazy_regex;
 mod masked_values;
 mod masks;
@@ -10,6 +11,7 @@ mod prefilter;
 mod record;
 mod rules;
 mod screener;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod words;

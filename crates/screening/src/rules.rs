@@ -25,6 +25,9 @@ struct RuleEntry {
     keywords: Vec<String>,
     /// The expression. The secret is the first group that takes part in the match, or else the whole match.
     pattern: String,
+    /// The expression matches the label of cells in a Markdown table, and the secrets are these cells. Default: false.
+    #[serde(default)]
+    names_cells: bool,
     /// Minimum length of a run of characters without spaces. Default: 0.
     #[serde(default)]
     min_token: usize,
@@ -57,6 +60,7 @@ pub(crate) struct Rule {
     pub(crate) id: ScreeningRuleId,
     pub(crate) category: Category,
     pub(crate) keywords: &'static [String],
+    pub(crate) names_cells: bool,
     pub(crate) min_token: usize,
     pub(crate) min_digits: usize,
     pub(crate) min_entropy: f64,
@@ -84,6 +88,7 @@ pub(crate) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         id: ScreeningRuleId(&entry.id),
         category: entry.category,
         keywords: &entry.keywords,
+        names_cells: entry.names_cells,
         min_token: entry.min_token,
         min_digits: entry.min_digits,
         min_entropy: entry.min_entropy,

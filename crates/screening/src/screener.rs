@@ -5,10 +5,12 @@ use std::{borrow::Cow, ops::Range};
 use crate::{
     checks::entropy,
     finding::ScreeningFinding,
+    folding::FoldedText,
     masks::{mask_ranges, replace_findings},
     policy::{Category, ScreeningAction, ScreeningPolicy},
     prefilter::Prefilter,
     rules::Rule,
+    tables::labelled_cells,
     words::is_placeholder,
 };
 
@@ -69,6 +71,12 @@ impl Screener {
         if text.len() < TEXT_MIN_BYTES {
             return Vec::new();
         }
+        let Some(folded) = FoldedText::of(text) else { return self.findings_in(text) };
+        let findings = self.findings_in(&folded.text).into_iter();
+        findings.map(|finding| ScreeningFinding { range: folded.original(&finding.range), ..finding }).collect()
+    }
+
+    fn findings_in(&self, text: &str) -> Vec<ScreeningFinding> {
         let candidates = self.prefilter.candidates(text);
         if candidates.is_empty() {
             return Vec::new();
@@ -114,12 +122,17 @@ impl Screener {
 /// Returns the positions of the secrets that a rule finds.
 pub(crate) fn secrets_of(rule: &Rule, text: &str) -> Vec<Range<usize>> {
     let Some(pattern) = rule.pattern() else { return Vec::new() };
-    let secrets = pattern.captures_iter(text).filter_map(|groups| {
-        let secret = groups.iter().skip(1).flatten().next().or_else(|| groups.get(0))?;
-        let range = rule.check.trimmed(text, secret.range());
-        is_secret(rule, text, &range).then_some(range)
-    });
-    secrets.collect()
+    let candidates = if rule.names_cells {
+        labelled_cells(pattern, text)
+    } else {
+        let secrets = pattern.captures_iter(text).filter_map(|groups| {
+            let secret = groups.iter().skip(1).flatten().next().or_else(|| groups.get(0))?;
+            Some(secret.range())
+        });
+        secrets.collect()
+    };
+    let trimmed = candidates.into_iter().map(|range| rule.check.trimmed(text, range));
+    trimmed.filter(|range| is_secret(rule, text, range)).collect()
 }
 
 fn is_secret(rule: &Rule, text: &str, range: &Range<usize>) -> bool {

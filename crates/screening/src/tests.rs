@@ -145,6 +145,32 @@ fn secrets_of_every_table_are_masked_and_stay_masked() {
     }
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sentences {
+    secrets: Vec<String>,
+    harmless: Vec<String>,
+}
+
+/// Prints the recall and the false positives with `-- --nocapture`.
+#[test]
+fn sentences_that_were_written_before_their_rules() {
+    let sentences: Sentences = toml::from_str(include_str!("../tests/rules/sentences.toml")).unwrap();
+    let screener = Screener::new(ScreeningPolicy::uniform(ScreeningAction::Mask));
+    let missed = sentences.secrets.iter().filter(|template| {
+        let (text, secrets) = marked(template);
+        let masked = screener.screen(&text).text;
+        secrets.iter().any(|secret| masked.contains(secret))
+    });
+    let missed: Vec<&String> = missed.collect();
+    let masked = sentences.harmless.iter().filter(|text| !screener.findings(text).is_empty());
+    let masked: Vec<_> = masked.map(|text| screener.screen(text).text).collect();
+    let (found, all) = (sentences.secrets.len() - missed.len(), sentences.secrets.len());
+    println!("{found} of {all} found; missed: {missed:#?}");
+    assert!(masked.is_empty(), "false positives: {masked:#?}");
+    assert!(found * 10 >= all * 9, "{missed:#?}");
+}
+
 #[test]
 fn rules_run_only_for_screened_categories() {
     let screener = Screener::of_categories(&[Category::Email]);

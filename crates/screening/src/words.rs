@@ -13,6 +13,10 @@ use crate::lazy_regex::LazyRegex;
 pub(crate) struct ValueWords {
     /// Expressions of values that stand for a secret, such as `${TOKEN}`. They match a whole value.
     placeholders: Vec<String>,
+    /// Expressions of whole values that are names of versions, standards, files and addresses.
+    version_names: Vec<String>,
+    /// Common words that are in no list of words for recovery phrases.
+    pub(crate) words_outside_of_seeds: Words,
     /// Words that follow "the password is" and are no password.
     pub(crate) password_stop_words: Words,
     /// The length of an IBAN of each country, in characters.
@@ -23,8 +27,12 @@ pub(crate) struct ValueWords {
 
 data!(VALUE_WORDS: ValueWords = "values.toml");
 
-static PLACEHOLDERS: LazyLock<Vec<LazyRegex>> =
-    LazyLock::new(|| VALUE_WORDS.placeholders.iter().map(|expression| LazyRegex::new(expression)).collect());
+static PLACEHOLDERS: LazyLock<Vec<LazyRegex>> = LazyLock::new(|| expressions(&VALUE_WORDS.placeholders));
+static VERSION_NAMES: LazyLock<Vec<LazyRegex>> = LazyLock::new(|| expressions(&VALUE_WORDS.version_names));
+
+fn expressions(data: &'static [String]) -> Vec<LazyRegex> {
+    data.iter().map(|expression| LazyRegex::new(expression)).collect()
+}
 
 /// Returns the word lists.
 pub(crate) fn words() -> &'static ValueWords {
@@ -36,13 +44,18 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
     PLACEHOLDERS.iter().filter_map(LazyRegex::get).any(|placeholder| placeholder.is_match(value))
 }
 
+/// Returns true if a value is the name of a version, a standard, a file or an address, such as `sha256`.
+pub(crate) fn is_version_name(value: &str) -> bool {
+    VERSION_NAMES.iter().filter_map(LazyRegex::get).any(|name| name.is_match(value))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_expression_compiles() {
-        for placeholder in PLACEHOLDERS.iter() {
+        for placeholder in PLACEHOLDERS.iter().chain(VERSION_NAMES.iter()) {
             assert!(placeholder.get().is_some(), "{}", placeholder.as_str());
         }
     }

@@ -2,12 +2,14 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use crate::words::words;
+use crate::words::{is_version_name, words};
 
 /// Minimum length of a password, in characters.
 const PASSWORD_MIN_CHARS: usize = 4;
 /// Minimum length of a password with letters and digits that needs no word before it, in characters.
 const MIXED_MIN_CHARS: usize = 6;
+/// Minimum number of words of a recovery phrase.
+const SEED_MIN_WORDS: usize = 12;
 /// Minimum length of the longest part of a token without a prefix of its own, in bytes.
 const TOKEN_MIN_BYTES: usize = 12;
 /// Minimum entropy of such a token, in bits per character.
@@ -65,6 +67,33 @@ pub(super) fn is_mixed(value: &str) -> bool {
     value.chars().count() >= MIXED_MIN_CHARS
         && value.chars().any(|c| c.is_ascii_alphabetic())
         && value.chars().any(|c| c.is_ascii_digit())
+}
+
+/// Returns true if a value is no word, name of a version or of a standard: it has letters and digits, and at least two
+/// digits, a mark, or a digit before a letter.
+pub(super) fn is_distinct(value: &str) -> bool {
+    let digits = value.chars().filter(char::is_ascii_digit).count();
+    let has_mark = value.contains(|c: char| c.is_ascii_punctuation() && !matches!(c, '-' | '_' | '.' | '/'));
+    let has_inner_digit =
+        value.as_bytes().windows(2).any(|pair| pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic());
+    is_mixed(value) && (digits >= 2 || has_mark || has_inner_digit) && !is_version_name(value)
+}
+
+/// Returns the words before the first one that no list of words for recovery phrases has, such as `and`.
+pub(super) fn before_other_words(text: &str, range: Range<usize>) -> Range<usize> {
+    let mut end = range.start;
+    for word in text[range.clone()].split_inclusive(|c: char| !c.is_alphabetic()) {
+        if words().words_outside_of_seeds.contains(word.trim_end_matches(|c: char| !c.is_alphabetic())) {
+            break;
+        }
+        end += word.len();
+    }
+    range.start..range.start + text[range.start..end].trim_end_matches(|c: char| !c.is_alphabetic()).len()
+}
+
+/// Returns true if a value has as many words as a recovery phrase has at least.
+pub(super) fn is_seed_phrase(value: &str) -> bool {
+    value.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).count() >= SEED_MIN_WORDS
 }
 
 /// Returns true if the value is not part of a longer number, word or decimal.
@@ -139,6 +168,18 @@ mod tests {
         assert!(!is_token("configuration") && !is_token("a1a1a1a1a1a1a1") && !is_token("202411270001"));
         assert!(!is_token("https://example.com/a1") && !is_token("test-ca/rsa-2048/end.key"));
         assert!(!super::is_token("spawn4711thread0x(1)", &(0..17)));
+    }
+
+    #[test]
+    fn passwords_without_a_mark_are_no_names() {
+        for value in ["kP7#mmTw2", "hunter4471", "wint3rSun", "Mango!7", "blue-otter-91"] {
+            assert!(is_distinct(value), "{value}");
+        }
+        let names =
+            ["sha256", "version2", "RFC2617", "CVE-2024-1234", "2fa-enabled", "lin2@example.com", "notes22.txt"];
+        for value in names {
+            assert!(!is_distinct(value), "{value}");
+        }
     }
 
     #[test]
