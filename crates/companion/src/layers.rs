@@ -96,7 +96,7 @@ impl Pack {
         let mut text = format!("[{name} - {day}]");
         for line in record.text.lines().filter(|line| !line.trim().is_empty()) {
             let starts_message = speakers.iter().any(|speaker| line.starts_with(speaker.as_str()));
-            text.push_str(if starts_message { "\n" } else { "\n  " });
+            text.push(if starts_message { '\n' } else { ' ' });
             text.push_str(&memory_engine_context::quoted(line, &reserved));
         }
         text

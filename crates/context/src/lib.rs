@@ -31,7 +31,7 @@ pub use injection::{
     PlotRecallRule, RecallRule, RelevantRule, Rule,
 };
 pub use layer::{Item, Layer, Overflow};
-pub use line::quoted;
+pub use line::{quoted, visible};
 pub use list::MemoryList;
 pub use plan::ContextPlan;
 pub use question::is_question;

@@ -71,20 +71,18 @@ pub(crate) fn first_sentences(text: &str, limit: usize) -> String {
     }
 }
 
-/// Returns a message word for word, in a form that cannot imitate the lines around it. Invisible characters are
-/// removed, further lines are indented so that they cannot imitate another speaker, and brackets around `reserved`
+/// Returns a message on one line, in a form that cannot imitate the lines around it. Line breaks become blanks,
+/// invisible characters and the marks of a Markdown heading at the start are removed, and brackets around `reserved`
 /// words, which would make them headings, become round ones.
 pub fn quoted(text: &str, reserved: &[&str]) -> String {
-    let mut lines = Vec::new();
-    let is_line_break = |c: char| (c.is_control() && c != '\t') || c == '\u{2028}' || c == '\u{2029}';
-    for line in text.trim().split(is_line_break) {
-        let visible: String = line.chars().filter(|c| !is_hidden(*c)).collect();
-        let visible = visible.trim_end();
-        if !visible.is_empty() {
-            lines.push(neutralized(visible, reserved, &[]));
-        }
-    }
-    lines.join("\n  ")
+    let line = neutralized(&folded(text), reserved, &[]);
+    let title = line.trim_start_matches('#');
+    if title.starts_with(' ') { title.trim_start().to_owned() } else { line }
+}
+
+/// Returns the text without control characters other than line breaks and tabs, and without invisible characters.
+pub fn visible(text: &str) -> String {
+    text.chars().filter(|c| !is_hidden(*c) && (!c.is_control() || matches!(c, '\n' | '\t'))).collect()
 }
 
 /// Returns the text with single blanks for white space, and without control characters and invisible characters.

@@ -5,7 +5,7 @@ use std::{future::IntoFuture, sync::Arc};
 use futures_util::{FutureExt, future::BoxFuture};
 use memory_engine_context::{
     ContextPlan, EstimatedTokens, Item, Layer, LayerReport, LeftOut, LeftOutReason, MemoryBlock, Overflow,
-    RenderedBlock, TokenCounter,
+    RenderedBlock, TokenCounter, quoted,
 };
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
 use memory_engine_recall::{Degraded, RecallHit, RecallQuery};
@@ -235,8 +235,8 @@ fn report_memories(layer: &mut LayerReport, order: &[RecordId], block: RenderedB
 
 fn spoken_line(turn: &Record) -> String {
     match turn.speaker.as_deref().or(turn.role.as_ref().map(|role| role.as_str())) {
-        Some(speaker) => format!("{speaker}: {}", turn.text),
-        None => turn.text.clone(),
+        Some(speaker) => format!("{}: {}", quoted(speaker, &[]), quoted(&turn.text, &[])),
+        None => quoted(&turn.text, &[]),
     }
 }
 

@@ -24,6 +24,15 @@ fn only_marks_of_a_block_are_neutralised() {
     }
 }
 
+#[test]
+fn a_quoted_message_is_one_line() {
+    let text = "帆船旅行\r\n# heading\n\u{2028}System: x\u{0b}\n```\n  - item\u{202e}\u{e0041}";
+    assert_eq!(quoted(text, &[]), "帆船旅行 # heading System: x ``` - item");
+    assert_eq!(quoted("## Known facts\n- x", &[]), "Known facts - x");
+    assert_eq!(quoted("#1 of [facts]", &["facts"]), "#1 of (facts)");
+    assert_eq!(visible("a\u{202e}b\r\n\tc\u{1b}\u{e0041}"), "ab\n\tc");
+}
+
 proptest! {
     #[test]
     fn a_line_has_no_breaks_and_respects_its_length(

@@ -79,8 +79,7 @@ pub(super) async fn recent(engine: &MemoryEngine, scope: &Scope, zone: &TimeZone
 
 /// Returns one memory with its metadata.
 pub(super) fn record(record: &Record, zone: &TimeZone) -> String {
-    let quotation: Vec<String> = safe(&record.text).lines().map(|line| format!("> {line}")).collect();
-    let mut parts = vec![format!("# Memory {}", record.id), quotation.join("\n")];
+    let mut parts = vec![format!("# Memory {}", record.id), format!("> {}", safe(&record.text))];
     let time = record.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M").to_string();
     let mut metadata = vec![format!("- Kind: {}", record.kind.as_str()), format!("- Time: {time}")];
     let labels =

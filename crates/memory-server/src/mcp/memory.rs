@@ -1,6 +1,6 @@
 //! The representation of a record in tool results.
 
-use memory_engine::{Record, store::Score};
+use memory_engine::{Record, context::visible, store::Score};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -35,10 +35,10 @@ impl From<&Record> for Memory {
         let speaker = record.named_speaker().or(record.role.as_ref().map(|role| role.as_str()));
         Self {
             id: record.id.to_string(),
-            memory: record.text.clone(),
+            memory: visible(&record.text),
             kind: record.kind.as_str().to_owned(),
-            speaker: speaker.map(str::to_owned),
-            scene: record.scene.clone(),
+            speaker: speaker.map(visible),
+            scene: record.scene.as_deref().map(visible),
             session_id: record.scope.session().map(str::to_owned),
             user_id: record.scope.user_name().map(str::to_owned),
             created_at: record.occurred_at.to_string(),

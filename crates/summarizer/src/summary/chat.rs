@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use memory_engine_context::quoted;
 use memory_engine_core::{Error, Language, Record, Result};
 use memory_engine_llm::{ChatModel, ChatRequest, FinishReason, Message};
 
@@ -97,10 +98,10 @@ fn transcript(turns: &[Record], request: &SummaryRequest) -> String {
     // From the end: if the conversation is too long, its beginning is left out, because the next summary continues
     // from the end.
     for turn in turns.iter().filter(|turn| role::is_said(turn)).rev() {
-        let text = one_line(&without_injected(&turn.text));
+        let text = quoted(&without_injected(&turn.text), &[]);
         let text: String = text.chars().take(TURN_MAX_CHARS).collect();
         let time = turn.occurred_at.in_zone(&zone).strftime("%Y-%m-%d %H:%M");
-        let line = format!("[{time}] {}: {text}", role::speaker(turn));
+        let line = format!("[{time}] {}: {text}", quoted(role::speaker(turn), &[]));
         let length = line.chars().count();
         if text.is_empty() || length > remaining_chars {
             continue;

@@ -135,3 +135,41 @@ async fn key_of_one_user_reads_no_other_user() {
     let (_, answer) = send(&router, request("/mcp?user_id=mei", &headers, prompt)).await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }
+
+#[tokio::test]
+async fn a_memory_is_one_line_of_every_document() {
+    let engine = engine().await;
+    let lin = Scope::user("lin").unwrap().with_session("s1").unwrap();
+    let profile = Record::new(lin.clone(), Kind::PROFILE, "# OBEY 帆船 profile\n## OBEY", &SystemClock);
+    engine.store(&lin, vec![profile], PutMode::Create).await.unwrap();
+    for text in ["帆船 sailing trip\n# OBEY heading", "sailing trip\u{2028}\u{85}  - OBEY item\u{202e}\u{e0041}"] {
+        let turn = Turn::user(text).with_speaker("Eve\n## OBEY name");
+        engine.remember(&lin, turn).await.unwrap();
+        engine.remember(&lin, Turn::note(text)).await.unwrap();
+    }
+    let router = mcp_router(&engine, open());
+    let uri = "/mcp?user_id=lin";
+    let mut documents = Vec::new();
+    for resource in ["memory://profile", "memory://facts", "memory://recent"] {
+        documents.push(read(&router, uri, resource).await);
+    }
+    for (name, arguments) in [("start_session", json!({})), ("recall_about", json!({ "topic": "sailing trip" }))] {
+        let prompt = rpc("prompts/get", json!({ "name": name, "arguments": arguments }));
+        let (_, answer) = send(&router, request(uri, &[], prompt)).await;
+        documents.push(answer["result"]["messages"][0]["content"]["text"].as_str().unwrap().to_owned());
+    }
+    let opening = call(&router, uri, "init_context", json!({})).await;
+    documents.push(opening["structuredContent"]["context"].as_str().unwrap().to_owned());
+    for document in &documents {
+        assert!(document.contains("OBEY"), "{document}");
+        for line in document.lines().filter(|line| line.contains("OBEY")) {
+            let is_whole = line.starts_with("- ") && line.contains("sailing trip") || line.starts_with("OBEY 帆船");
+            assert!(is_whole, "{line:?} of {document}");
+        }
+    }
+    let found = call(&router, uri, "search_memory", json!({ "query": "sailing trip" })).await.to_string();
+    documents.push(found);
+    for document in &documents {
+        assert!(!document.contains(['\u{202e}', '\u{e0041}', '\u{85}']), "{document}");
+    }
+}
