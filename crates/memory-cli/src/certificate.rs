@@ -1,8 +1,9 @@
 //! Writes certificates of deletions, and finds their keys.
 
 use std::{
-    fmt::Write,
+    fmt::Write as _,
     fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -80,15 +81,28 @@ pub(crate) struct Summary {
 }
 
 impl CertificateFile {
-    /// Writes the certificate.
+    /// Writes the certificate. If that fails, prints it, because the records are deleted and their ids are nowhere else.
     ///
     /// # Errors
-    /// If the file cannot be written. The records are deleted then; the call can be repeated.
+    /// If the file cannot be written.
     pub(crate) fn write(mut self, certificate: &DeletionCertificate) -> Result<Summary> {
-        let written = self.file.write_line(certificate.to_json()?).and_then(|()| self.file.finish());
-        written.context("the records are deleted, but the certificate is not written; repeat the command with ids")?;
-        Ok(Summary { path: self.path })
+        let json = certificate.to_json()?;
+        let written = self.file.write_line(&json).and_then(|()| self.file.finish());
+        let Err(error) = written else { return Ok(Summary { path: self.path }) };
+        let printed = writeln!(io::stdout(), "{json}").and_then(|()| io::stdout().flush());
+        let instead = match printed {
+            Ok(()) => "the certificate is not in its file but in the standard output; keep that".to_owned(),
+            Err(_) => {
+                format!("the certificate is not written; repeat the command with these ids: {}", ids(certificate))
+            }
+        };
+        Err(error.context(format!("the records are deleted, and {instead}")))
     }
+}
+
+fn ids(certificate: &DeletionCertificate) -> String {
+    let ids: Vec<String> = certificate.records.iter().map(|record| record.id.to_string()).collect();
+    ids.join(" ")
 }
 
 impl Summary {

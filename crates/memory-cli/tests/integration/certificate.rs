@@ -73,6 +73,10 @@ fn a_deletion_is_certified_and_verified() {
     assert!(code == 0 && shown.contains("all 2 deleted records have a tombstone"), "{shown}");
     let report = cli.run(&[&with_store[..], &["--json"]].concat()).json();
     assert_eq!((&report["passed"], &report["records"]), (&true.into(), &2.into()));
+    cli.write("empty.db", "");
+    let verify_empty = ["verify-certificate", "c.json", "--db", "empty.db"];
+    cli.run(&verify_empty).assert_fails(&["empty.db is an empty file and no store"]);
+    assert!(fs::read(cli.path("empty.db")).unwrap().is_empty());
     // A copy from before the deletion.
     let (code, shown) = cli.exit_code(&["verify-certificate", "c.json", "--db", "before.db"]);
     assert!(
@@ -164,4 +168,21 @@ fn nothing_is_deleted_without_a_key_or_a_new_file() {
     cli.run(&["verify-certificate", "none.json"]).assert_fails(&["none.json cannot be read"]);
     cli.run(&["verify-certificate", "c.json", "--db", "none.db"]).assert_fails(&["there is no file"]);
     cli.run(&["verify-certificate", "c.json", "--public-key", "bad.pem"]).assert_fails(&["bad.pem", "public key"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_certificate_that_cannot_be_written_is_printed() {
+    let cli = CliFixture::new();
+    let ids = [cli.add(EN), cli.add(ZH)];
+    cli.run(&["certificate-key", "key.pem"]).ok();
+    let forget = ["forget", "--user", "lin", "--yes", "--certificate", "/dev/full", "--certificate-key", "key.pem"];
+    let output = cli.command(&forget).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && stderr.contains("keep that"), "{stderr}");
+    let certificate: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let records = certificate["records"].to_string();
+    assert!(ids.iter().all(|id| records.contains(id)), "{records}");
+    fs::write(cli.path("printed.json"), &output.stdout).unwrap();
+    cli.run(&["verify-certificate", "printed.json", "--public-key", "key.pem.pub"]).ok();
 }
