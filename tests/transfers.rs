@@ -41,6 +41,9 @@ fn main() {
         trials.push(trial(name("retractions_stay_restorable"), uses_server, move |stores| {
             Box::pin(merges::retractions_stay_restorable(stores, one, other))
         }));
+        trials.push(trial(name("the_earlier_deletion_wins"), uses_server, move |stores| {
+            Box::pin(merges::the_earlier_deletion_wins(stores, one, other))
+        }));
         trials.push(trial(name("expiries_are_merged_as_they_are"), uses_server, move |stores| {
             Box::pin(merges::expiries_are_merged_as_they_are(stores, one, other))
         }));

@@ -190,6 +190,29 @@ pub(crate) async fn edits_after_a_merge_win(stores: Stores, one: Kind, other: Ki
     assert_eq!(ours, theirs);
 }
 
+pub(crate) async fn the_earlier_deletion_wins(stores: Stores, one: Kind, other: Kind) {
+    let Diverged { ours, theirs, lin, ids } = diverged(&stores, one, other).await;
+    for (first, second, id) in [(&ours, &theirs, ids[0]), (&theirs, &ours, ids[1])] {
+        for engine in [first, second] {
+            stores.clock.advance(Duration::from_secs(60));
+            engine.forget(&lin, id).await.unwrap();
+        }
+    }
+    let times = async |engine: &MemoryEngine| {
+        let tombstones = engine.admin().tombstones(&lin, None, 100).await.unwrap();
+        tombstones.into_iter().map(|tombstone| (tombstone.id, tombstone.deleted_at)).collect::<Vec<_>>()
+    };
+    let (of_ours, of_theirs) = (times(&ours).await, times(&theirs).await);
+    let earlier = of_ours.iter().zip(&of_theirs).map(|(one, other)| *one.min(other)).collect::<Vec<_>>();
+    assert!(of_ours != of_theirs && earlier.len() == 2, "{of_ours:?} {of_theirs:?}");
+    for _ in 0..2 {
+        merge(&ours, &theirs).await;
+        let report = merge(&theirs, &ours).await;
+        assert_eq!(report.tombstones, 0, "{report:?}");
+        assert_eq!((times(&ours).await, times(&theirs).await), (earlier.clone(), earlier.clone()));
+    }
+}
+
 pub(crate) async fn expiries_are_merged_as_they_are(stores: Stores, one: Kind, other: Kind) {
     const HOUR: Duration = Duration::from_secs(60 * 60);
     let Diverged { ours, theirs, lin, ids } = diverged(&stores, one, other).await;

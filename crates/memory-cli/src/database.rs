@@ -88,6 +88,9 @@ pub(crate) async fn require_database(database: &Database) -> Result<()> {
         }
         return Ok(());
     };
+    if path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0) {
+        bail!("{database} is an empty file and no store; name another file, or remove it to create a store there");
+    }
     if path.exists() {
         return Ok(());
     }

@@ -71,13 +71,13 @@ impl IndexMetadata {
         let current = self.maker(index);
         let message = match index {
             Index::Keywords => format!(
-                "the keyword index was made with the analyzer '{stored}', but '{current}' is in use; open the store \
-                 with Mismatch::Rebuild to index its records again"
+                "the keyword index was made with the analyzer '{stored}', but '{current}' is in use; index the \
+                 records again with `memory reindex`, or in a program with Mismatch::Rebuild"
             ),
             Index::Embedding => format!(
                 "the vectors are in the embedding space '{stored}', but '{current}' is in use; open the store with the \
-                 embedder of '{stored}', or with that of '{current}' and Mismatch::Refill to make new vectors while \
-                 others search the old ones"
+                 embedder of '{stored}', or make new ones with `memory reindex` and that of '{current}', in a \
+                 program with Mismatch::Refill, while others search the old ones"
             ),
         };
         Error::new(ErrorKind::SchemaMismatch, operation, message)

@@ -7,7 +7,12 @@ use clap::Args;
 use memory_engine::certificate::{self, DeletionCertificate, PublicKey};
 use serde_json::json;
 
-use crate::{certificate::TRACES_REMAIN, database::DatabaseArg, output, report::ReportArgs};
+use crate::{
+    certificate::TRACES_REMAIN,
+    database::{self, DatabaseArg},
+    output,
+    report::ReportArgs,
+};
 
 /// Verify a deletion certificate, and compare it with a store.
 ///
@@ -48,6 +53,7 @@ impl VerifyCertificateCommand {
         let verification = match &self.db {
             Some(db) => {
                 let database = db.database()?;
+                database::require_database(&database).await?;
                 let verified = certificate::verify(&certificate, &database, pinned.as_ref()).await;
                 verified.with_context(|| database.to_string())?
             }

@@ -167,6 +167,9 @@ async fn stores_that_diverged_are_merged() {
     assert!(cli.run(&["doctor", "--db", "laptop.db"]).ok().contains("no problems found"));
     cli.run(&["merge", "laptop.db", "--into", "laptop.db"]).assert_fails(&["into itself"]);
     cli.run(&["merge", "phone.db", "--into", "absent.db"]).assert_fails(&["absent.db does not exist"]);
+    cli.write("empty.db", "");
+    cli.run(&["merge", "empty.db", "--into", "laptop.db"]).assert_fails(&["empty.db is an empty file and no store"]);
+    assert_eq!(std::fs::metadata(cli.path("empty.db")).unwrap().len(), 0);
     cli.run(&["merge", "phone.db", "--into", "laptop.db", "--user", "nobody"]).assert_fails(&["no tenant or user"]);
 }
 

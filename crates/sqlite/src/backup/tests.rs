@@ -42,6 +42,26 @@ const BACKED_UP_TOO: [(&str, &str); 1] = [("vectors", "id, record, scope, vector
 const DERIVED: [&str; 3] = ["changes", "lease_owners", "record_groups"];
 
 #[test]
+fn stores_of_old_schemas_are_backed_up_and_restored() {
+    let folder = tempfile::tempdir().unwrap();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    for schema in [1, 2, 6, 7] {
+        let path = |name: &str| folder.path().join(format!("{name}-{schema}.db"));
+        std::fs::copy(golden.join(format!("schema-{schema}.sqlite")), path("old")).unwrap();
+        let before = std::fs::read(path("old")).unwrap();
+        let info = back_up(path("old"), path("backup"), false, Timestamp::from_micros(7), &|_, _| {}).unwrap();
+        assert!(info.schema == schema && info.records > 0, "{info:?}");
+        assert_eq!(std::fs::read(path("old")).unwrap(), before, "schema {schema}");
+        assert_eq!(check_backup(path("backup")).unwrap(), info);
+        restore_backup(path("backup"), path("new"), &|_, _| {}).unwrap();
+        let restored = connection::open_existing(path("new")).unwrap();
+        let count = |sql| restored.query_row(sql, [], |row| row.get::<_, u64>(0)).unwrap();
+        assert_eq!(count("SELECT count(*) FROM records"), info.records);
+        assert_eq!(count("PRAGMA user_version"), u64::from(schema::SCHEMA));
+    }
+}
+
+#[test]
 fn every_table_and_column_is_backed_up_or_named_as_derived() {
     let folder = tempfile::tempdir().unwrap();
     let writer = BackupWriter::create(folder.path().join("b.db"), false).unwrap();

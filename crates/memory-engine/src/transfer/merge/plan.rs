@@ -1,7 +1,7 @@
 //! The plan of a merge. The merged content does not depend on which of the stores is the target; only the writes do.
 
 use std::{
-    cmp::Ordering,
+    cmp::{Ordering, Reverse},
     collections::{BTreeMap, BTreeSet},
 };
 
@@ -129,13 +129,14 @@ fn union(source: &StoreSnapshot, target: &StoreSnapshot) -> BTreeMap<RecordId, T
     all
 }
 
-/// The order of tombstones with the same id: one of a record that was deleted itself blocks more than another one.
-fn strength(tombstone: &Tombstone) -> (bool, ContentHash) {
-    (!tombstone.withdrawn, tombstone.content_hash)
+/// The order of tombstones with the same id: one of a record that was deleted itself blocks more than another one. Of two
+/// that block the same, the earlier one wins, so that both stores become equal.
+fn strength(tombstone: &Tombstone) -> (bool, ContentHash, Reverse<Timestamp>) {
+    (!tombstone.withdrawn, tombstone.content_hash, Reverse(tombstone.deleted_at))
 }
 
-/// Returns the tombstones of the source that block more than those of the target with the same ids, each followed by
-/// the one that is stored in the end. An id from which a record was derived after its deletion is left out: the import
+/// Returns the tombstones of the source that block other contents than those of the target with the same ids, or are
+/// earlier, each followed by the one that is stored in the end. An id from which a record was derived after its deletion is left out: the import
 /// of its tombstone would delete that record.
 fn further_blocks(
     source: &StoreSnapshot,
@@ -147,7 +148,8 @@ fn further_blocks(
     let pairs =
         source.tombstones.values().filter_map(|of_source| Some((of_source, target.tombstones.get(&of_source.id)?)));
     let differing = pairs.filter(|(of_source, of_target)| {
-        strength(of_source) != strength(of_target)
+        let blocks = |tombstone: &Tombstone| (tombstone.withdrawn, tombstone.content_hash);
+        (blocks(of_source) != blocks(of_target) || of_source.deleted_at < of_target.deleted_at)
             && of_source.scope == of_target.scope
             && !has_derived.contains(&of_source.id)
     });
