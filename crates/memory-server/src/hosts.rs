@@ -46,6 +46,12 @@ impl AllowedHosts {
 
     fn check_headers(&self, method: &Method, headers: &HeaderMap) -> Result<(), Fault> {
         let value = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+        if headers.get_all(HOST).iter().nth(1).is_some() || headers.get_all(ORIGIN).iter().nth(1).is_some() {
+            return Err(Fault::new(
+                StatusCode::BAD_REQUEST,
+                "Host and Origin must not be repeated; send each one once",
+            ));
+        }
         // Browsers always send a host, so a request without one does not come from a web page.
         if value(HOST).is_some_and(|host| !self.allows_host(host)) {
             return Err(refusal("this host name is not allowed; add it to allowed_hosts in the configuration"));
@@ -71,7 +77,8 @@ impl AllowedHosts {
     }
 
     fn is_named(&self, host: &str) -> bool {
-        self.names.iter().any(|name| name != ANY && name.eq_ignore_ascii_case(without_port(host)))
+        let named = without_port(host);
+        named.is_some_and(|host| self.names.iter().any(|name| name != ANY && name.eq_ignore_ascii_case(host)))
     }
 }
 
@@ -88,12 +95,15 @@ fn refusal(message: &str) -> Fault {
     Fault::new(StatusCode::FORBIDDEN, message)
 }
 
-/// Returns a host without its port.
-fn without_port(host: &str) -> &str {
-    match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((v6, _)) => v6,
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    }
+/// Returns a host without its port, and an IPv6 address without its brackets. `None` unless only a port follows.
+fn without_port(host: &str) -> Option<&str> {
+    let (name, rest) = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?,
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
+    };
+    let port = rest.strip_prefix(':');
+    let is_port = port.is_some_and(|port| port.parse::<u16>().is_ok() && !port.starts_with('+'));
+    (rest.is_empty() || is_port).then_some(name)
 }
 
 async fn check(State(hosts): State<AllowedHosts>, request: Request, next: Next) -> Response {

@@ -15,7 +15,9 @@ fn an_unknown_host_name_is_refused() {
     for host in ["localhost", "LOCALHOST:8765", "127.0.0.1:8765", "[::1]:8765", "[::1]", "memory.lan:80"] {
         assert!(is_allowed(&hosts, host, None), "{host}");
     }
-    for host in ["evil.example", "evil.example:8765", "localhost.evil.example", "[::2]:1", ""] {
+    let evil = ["evil.example", "evil.example:8765", "localhost.evil.example", "[::2]:1", "", "[::1]evil.example"];
+    let with_user = ["127.0.0.1:80@evil.example", "localhost:x", "localhost:+80", "localhost:80:90", "[::1]:80@evil"];
+    for host in evil.into_iter().chain(with_user).chain(["::1", "[::1", "[localhost]x"]) {
         assert!(!is_allowed(&hosts, host, None), "{host}");
     }
     let any = AllowedHosts::new(&["*".into()], &[]);
@@ -28,8 +30,21 @@ fn an_unlisted_origin_is_refused() {
     for origin in ["http://localhost:3000", "http://127.0.0.1", "https://chat.example"] {
         assert!(is_allowed(&hosts, "localhost", Some(origin)), "{origin}");
     }
-    for origin in ["https://evil.example", "null", "https://chat.example.evil", "http://localhost.evil"] {
+    let evil = ["https://evil.example", "null", "https://chat.example.evil", "http://localhost.evil"];
+    for origin in evil.into_iter().chain(["http://[::1].evil.example", "http://127.0.0.1:80@evil.example"]) {
         assert!(!is_allowed(&hosts, "localhost", Some(origin)), "{origin}");
+    }
+}
+
+#[test]
+fn a_repeated_host_is_refused() {
+    let hosts = AllowedHosts::new(&["*".into()], &[]);
+    for name in [HOST, ORIGIN] {
+        let mut headers = HeaderMap::new();
+        headers.append(name.clone(), "localhost".parse().unwrap());
+        headers.append(name, "localhost".parse().unwrap());
+        let fault = hosts.check_headers(&Method::GET, &headers).unwrap_err();
+        assert_eq!(fault.into_response().status(), StatusCode::BAD_REQUEST);
     }
 }
 
