@@ -1,7 +1,7 @@
 //! Files of sessions of coding agents: JSON Lines, one file for each session.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::BufReader,
     path::{Path, PathBuf},
 };
@@ -13,6 +13,7 @@ use crate::{
     json_lines::object,
     lines::Lines,
     row::{ImportRows, ImportedTurn, Row},
+    source_file::{OpenFile, open_listed, open_named},
 };
 
 /// A prompt or a reply in a file.
@@ -35,24 +36,30 @@ pub(crate) trait ReadLine: Default {
 ///
 /// Of the messages of the model between two prompts only the last one is a turn: the others report its work.
 pub(crate) fn rows<R: ReadLine + 'static>(path: &Path) -> Result<(ImportRows, u64), ImportError> {
-    let files = if path.is_dir() { files_with_extension(path, "jsonl")? } else { vec![path.to_owned()] };
+    let is_folder = path.is_dir();
+    let files = if is_folder { files_with_extension(path, "jsonl")? } else { vec![path.to_owned()] };
     if files.is_empty() {
         return Err(ImportError::NoChats(path.to_owned()));
     }
     let mut size = 0;
     for file in &files {
-        size += fs::metadata(file).map_err(|source| ImportError::Open { path: file.clone(), source })?.len();
+        size += fs::symlink_metadata(file).map_err(|source| ImportError::Open { path: file.clone(), source })?.len();
     }
     let root = path.to_owned();
-    let rows = files.into_iter().flat_map(move |file| match read_file::<R>(&root, &file) {
+    let open: OpenFile = if is_folder { open_listed } else { open_named };
+    let rows = files.into_iter().flat_map(move |file| match read_file::<R>(open, &root, &file) {
         Ok(rows) => rows.into_iter().map(Ok).collect(),
+        Err(error @ ImportError::NotRegular(_)) => {
+            let place = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
+            vec![Ok(Row { place, number: 0, bytes: 0, turns: Err(RowError::File(Box::new(error))) })]
+        }
         Err(error) => vec![Err(error)],
     });
     Ok((Box::new(rows), size))
 }
 
 /// Returns the files with this extension in a folder and in the folders in it, sorted by path. Symbolic links to
-/// folders are not followed.
+/// folders are not followed; other links and special files are in the list, and are refused when they are opened.
 pub(crate) fn files_with_extension(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, ImportError> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -72,8 +79,8 @@ pub(crate) fn files_with_extension(folder: &Path, extension: &str) -> Result<Vec
     Ok(files)
 }
 
-fn read_file<R: ReadLine>(root: &Path, file: &Path) -> Result<Vec<Row>, ImportError> {
-    let input = File::open(file).map_err(|source| ImportError::Open { path: file.to_owned(), source })?;
+fn read_file<R: ReadLine>(open: OpenFile, root: &Path, file: &Path) -> Result<Vec<Row>, ImportError> {
+    let input = open(file)?;
     let name = file.strip_prefix(root).ok().filter(|name| !name.as_os_str().is_empty());
     let prefix = name.map(|name| format!("{}: ", name.display())).unwrap_or_default();
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());

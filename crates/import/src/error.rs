@@ -23,6 +23,12 @@ pub enum ImportError {
         /// The error of the file system.
         source: io::Error,
     },
+    /// A file of a folder is no regular file.
+    #[error("{} is a link, a FIFO or a device; only the regular files of a folder are imported", .0.display())]
+    NotRegular(PathBuf),
+    /// The named file is a device.
+    #[error("{} is a device; name a file, or - for the standard input", .0.display())]
+    Device(PathBuf),
     /// Reading failed after the file was opened.
     #[error("the file cannot be read on")]
     Read(#[from] io::Error),
@@ -147,6 +153,9 @@ pub enum RowError {
         /// Length of the line.
         bytes: usize,
     },
+    /// The file of a note is too long.
+    #[error("the file has more than {} MiB; split the note", MAX_LINE_BYTES >> 20)]
+    LongFile,
     /// The row of a table is too long.
     #[error("the row has more than {} MiB; is a quote not closed?", MAX_LINE_BYTES >> 20)]
     LongRow,

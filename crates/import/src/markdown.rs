@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -9,8 +10,9 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     chat_files::files_with_extension,
-    error::{ImportError, RowError},
+    error::{ImportError, MAX_LINE_BYTES, RowError},
     row::{ImportRows, ImportedTurn, Row},
+    source_file::{OpenFile, open_listed, open_named},
 };
 
 /// The keys of the front matter that are fields of a record. The others become metadata.
@@ -39,12 +41,13 @@ const VERSION_KEY: &str = "okf_version";
 /// # Errors
 /// If the path cannot be read, or a folder has no Markdown file.
 pub fn rows(path: &Path) -> Result<(ImportRows, u64), ImportError> {
-    let (root, mut files) = if path.is_dir() {
+    let is_folder = path.is_dir();
+    let (root, mut files) = if is_folder {
         (path.to_owned(), files_with_extension(path, "md")?)
     } else {
         (path.parent().map(Path::to_owned).unwrap_or_default(), vec![path.to_owned()])
     };
-    if path.is_dir() && is_bundle(path) {
+    if is_folder && is_bundle(path) {
         files
             .retain(|file| file.file_name().is_none_or(|name| RESERVED_FILES.iter().all(|reserved| name != *reserved)));
     }
@@ -53,25 +56,38 @@ pub fn rows(path: &Path) -> Result<(ImportRows, u64), ImportError> {
     }
     let mut size = 0;
     for file in &files {
-        size += fs::metadata(file).map_err(|source| ImportError::Open { path: file.clone(), source })?.len();
+        size += fs::symlink_metadata(file).map_err(|source| ImportError::Open { path: file.clone(), source })?.len();
     }
-    let rows = files.into_iter().zip(1..).map(move |(file, number)| read_file(&root, file, number));
+    let open: OpenFile = if is_folder { open_listed } else { open_named };
+    let rows = files.into_iter().zip(1..).map(move |(file, number)| read_file(open, &root, file, number));
     Ok((Box::new(rows), size))
 }
 
 /// Returns true if a folder has the listing of a bundle of the Open Knowledge Format.
 fn is_bundle(root: &Path) -> bool {
-    let Ok(index) = fs::read_to_string(root.join(INDEX_FILE)) else { return false };
+    let Ok(input) = open_listed(&root.join(INDEX_FILE)) else { return false };
+    let Ok(index) = io::read_to_string(input.take(MAX_LINE_BYTES as u64)) else { return false };
     matches!(front_matter(&index), Ok(Some((front, _))) if parse_front_matter(front).contains_key(VERSION_KEY))
 }
 
-fn read_file(root: &Path, file: PathBuf, number: u64) -> Result<Row, ImportError> {
-    let bytes = fs::read(&file).map_err(|source| ImportError::Open { path: file.clone(), source })?;
+fn read_file(open: OpenFile, root: &Path, file: PathBuf, number: u64) -> Result<Row, ImportError> {
     let name = file.strip_prefix(root).unwrap_or(&file);
     // The same id on every system.
     let name: Vec<String> = name.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let name = name.join("/");
-    let size = bytes.len() as u64;
+    let input = match open(&file) {
+        Ok(input) => input,
+        Err(e @ ImportError::NotRegular(_)) => {
+            return Ok(Row { place: name, number, bytes: 0, turns: Err(RowError::File(Box::new(e))) });
+        }
+        Err(e) => return Err(e),
+    };
+    let mut bytes = Vec::new();
+    let limited = input.take(MAX_LINE_BYTES as u64 + 1).read_to_end(&mut bytes);
+    let size = limited.map_err(|source| ImportError::Open { path: file.clone(), source })? as u64;
+    if bytes.len() > MAX_LINE_BYTES {
+        return Ok(Row { place: name, number, bytes: size, turns: Err(RowError::LongFile) });
+    }
     let text = String::from_utf8(bytes).map_err(|e| RowError::NotUtf8 { byte: e.utf8_error().valid_up_to() + 1 });
     let mut turns = text.and_then(|text| read_note(&text, &name));
     // Without a time in the file, a second import would find another record.

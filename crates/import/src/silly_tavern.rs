@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::{self, File},
+    fs,
     io::BufReader,
     path::{Path, PathBuf},
 };
@@ -15,6 +15,7 @@ use crate::{
     json_lines::object,
     lines::Lines,
     row::{ImportRows, ImportedTurn, Row, convert_time, is_blank},
+    source_file::{OpenFile, open_listed, open_named},
 };
 
 /// Types of messages that SillyTavern itself writes. A message of a participant that is hidden from the model has none.
@@ -41,17 +42,19 @@ const UNUSED_NAME: &str = "unused";
 /// # Errors
 /// If the path cannot be read, the directory has no chats, or a single file is not a chat.
 pub fn rows(path: &Path, default: &Scope) -> Result<(ImportRows, u64), ImportError> {
-    let files = if path.is_dir() { chat_files(path)? } else { vec![path.to_owned()] };
+    let is_folder = path.is_dir();
+    let files = if is_folder { chat_files(path)? } else { vec![path.to_owned()] };
     if files.is_empty() {
         return Err(ImportError::NoChats(path.to_owned()));
     }
     let mut size = 0;
     for file in &files {
-        size += fs::metadata(file).map_err(|source| ImportError::Open { path: file.clone(), source })?.len();
+        size += fs::symlink_metadata(file).map_err(|source| ImportError::Open { path: file.clone(), source })?.len();
     }
     let default = default.clone();
     let has_many_files = files.len() > 1;
-    let rows = files.into_iter().flat_map(move |file| match read_chat(&file, &default, has_many_files) {
+    let open: OpenFile = if is_folder { open_listed } else { open_named };
+    let rows = files.into_iter().flat_map(move |file| match read_chat(open, &file, &default, has_many_files) {
         Ok(rows) => rows.into_iter().map(Ok).collect(),
         // One invalid file of several does not end the import.
         Err(e) if has_many_files => {
@@ -89,8 +92,8 @@ struct MessageLine {
     keys: Result<Map<String, Value>, RowError>,
 }
 
-fn read_chat(file: &Path, default: &Scope, has_many_files: bool) -> Result<Vec<Row>, ImportError> {
-    let mut messages = read_lines(file)?;
+fn read_chat(open: OpenFile, file: &Path, default: &Scope, has_many_files: bool) -> Result<Vec<Row>, ImportError> {
+    let mut messages = read_lines(open, file)?;
     let header = match messages.first().map(|line| &line.keys) {
         Some(Ok(first)) if is_header(first) => Some(first.clone()),
         Some(Ok(first)) if first.contains_key("mes") => None,
@@ -122,8 +125,8 @@ fn read_chat(file: &Path, default: &Scope, has_many_files: bool) -> Result<Vec<R
     Ok(rows)
 }
 
-fn read_lines(file: &Path) -> Result<Vec<MessageLine>, ImportError> {
-    let input = File::open(file).map_err(|source| ImportError::Open { path: file.to_owned(), source })?;
+fn read_lines(open: OpenFile, file: &Path) -> Result<Vec<MessageLine>, ImportError> {
+    let input = open(file)?;
     let mut lines = Vec::new();
     for line in Lines::new(BufReader::new(input)) {
         let line = line?;

@@ -2,12 +2,7 @@
 
 mod header;
 
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    io::BufReader,
-    path::Path,
-};
+use std::{collections::BTreeMap, fs, io::BufReader, path::Path};
 
 use memory_engine_rule_data::data;
 use serde::Deserialize;
@@ -17,6 +12,7 @@ use crate::{
     error::{ImportError, RowError},
     lines::Lines,
     row::{ImportRows, ImportedTurn, Row},
+    source_file::open_named,
 };
 
 #[derive(Debug, Deserialize)]
@@ -45,7 +41,7 @@ pub(crate) fn is_message(line: &str) -> bool {
 /// If the file cannot be read, or has no message.
 pub fn rows(path: &Path, me: Option<&str>) -> Result<(ImportRows, u64), ImportError> {
     let failed = |source| ImportError::Open { path: path.to_owned(), source };
-    let input = BufReader::new(File::open(path).map_err(failed)?);
+    let input = BufReader::new(open_named(path)?);
     let size = fs::metadata(path).map_err(failed)?.len();
     let mut messages: Vec<Message> = Vec::new();
     let mut faults: Vec<Row> = Vec::new();

@@ -54,6 +54,37 @@ fn all_notes_of_a_folder_are_read_in_order() {
     assert!(super::rows(empty.path()).err().unwrap().to_string().contains("no Markdown file"));
 }
 
+#[cfg(unix)]
+#[test]
+fn links_and_special_files_of_a_folder_are_reported_and_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    fs::write(outside.path(), "外面的秘密 secret of the machine").unwrap();
+    fs::write(folder.path().join("a.md"), "茶 tea").unwrap();
+    fs::write(folder.path().join("long.md"), "x".repeat(MAX_LINE_BYTES + 1)).unwrap();
+    std::os::unix::fs::symlink(outside.path(), folder.path().join("link.md")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join("zero.md")).unwrap();
+    for fifo in ["pipe.md", "index.md"] {
+        let made = std::process::Command::new("mkfifo").arg(folder.path().join(fifo)).status().unwrap();
+        assert!(made.success());
+    }
+    let rows: Vec<Row> = rows(folder.path()).unwrap().0.map(Result::unwrap).collect();
+    let outcome = |row: &Row| match &row.turns {
+        Ok(turns) => format!("{}: {} notes", row.place, turns.len()),
+        Err(error) => error.to_string().rsplit('/').next().unwrap().to_owned(),
+    };
+    let outcomes: Vec<String> = rows.iter().map(outcome).collect();
+    let refused =
+        |name: &str| format!("{name} is a link, a FIFO or a device; only the regular files of a folder are imported");
+    let long = "the file has more than 4 MiB; split the note".to_owned();
+    let read = "a.md: 1 notes".to_owned();
+    assert_eq!(outcomes, [read, refused("index.md"), refused("link.md"), long, refused("pipe.md"), refused("zero.md")]);
+    // A link that the user names is followed, and a device is not.
+    assert!(super::rows(&folder.path().join("link.md")).unwrap().0.all(|row| row.unwrap().turns.is_ok()));
+    let device = super::rows(Path::new("/dev/zero")).unwrap().0.next().unwrap().unwrap_err();
+    assert!(device.to_string().contains("/dev/zero is a device; name a file"), "{device}");
+}
+
 #[test]
 fn keys_of_an_exported_bundle_are_not_metadata() {
     let exported = "---\ntype: \"fact\"\nkind: \"fact\"\ngenerated: { by: \"process:x\", at: \"2026-01-05\" }\n\

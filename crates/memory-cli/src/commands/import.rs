@@ -5,7 +5,6 @@ mod importer;
 mod report;
 
 use std::{
-    fs::File,
     io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -336,7 +335,7 @@ fn open(file: &Path) -> Result<(Box<dyn BufRead + Send>, u64)> {
         return Ok((Box::new(BufReader::new(io::stdin())), 0));
     }
     let failed = || format!("{} cannot be read", file.display());
-    let input = File::open(file).with_context(failed)?;
+    let input = memory_engine_import::open_named(file)?;
     let metadata = input.metadata().with_context(failed)?;
     if metadata.is_dir() {
         bail!("{} is a directory; name a file, or set the format of the directory with --format", file.display());
