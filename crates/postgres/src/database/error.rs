@@ -105,6 +105,11 @@ fn cause(error: &sqlx::Error) -> Option<String> {
 #[allow(clippy::wildcard_enum_match_arm, reason = "the driver's error enum is non-exhaustive")]
 pub(crate) fn classify(error: &sqlx::Error) -> (ErrorKind, &'static str) {
     match error {
+        sqlx::Error::Database(error) if is_refused_by_pooler(error.message()) => (
+            ErrorKind::Unsupported,
+            "a pooler such as PgBouncer refuses the `options` that the store sends with a connection; connect to the \
+             server itself, or through a pooler that passes them on",
+        ),
         sqlx::Error::Database(error) => classify_sqlstate(&error.code().unwrap_or_default()),
         sqlx::Error::PoolTimedOut => (
             ErrorKind::Unavailable,
@@ -126,6 +131,11 @@ pub(crate) fn classify(error: &sqlx::Error) -> (ErrorKind, &'static str) {
     }
 }
 
+/// Returns true for the refusal of PgBouncer, which has the code of many other errors.
+fn is_refused_by_pooler(message: &str) -> bool {
+    message.contains("unsupported startup parameter")
+}
+
 /// Maps an SQLSTATE to a kind and a message: by its five characters if they are listed, otherwise by its class, the
 /// first two.
 fn classify_sqlstate(code: &str) -> (ErrorKind, &'static str) {
@@ -136,6 +146,13 @@ fn classify_sqlstate(code: &str) -> (ErrorKind, &'static str) {
         }
         "25006" => {
             return (ErrorKind::Unavailable, "the server is read-only; write to the primary instead of a replica");
+        }
+        "26000" | "42P05" => {
+            return (
+                ErrorKind::Unsupported,
+                "a pooler such as PgBouncer loses prepared statements between transactions; set its pool_mode to \
+                 session, or max_prepared_statements above 0 (PgBouncer 1.21), or connect to the server itself",
+            );
         }
         "42501" => return (ErrorKind::Unauthorized, "the database user lacks the permission for this operation"),
         "42P01" | "42703" | "42883" | "3F000" => {
@@ -180,6 +197,8 @@ mod tests {
             ("53300", ErrorKind::Unavailable),
             ("28P01", ErrorKind::Unauthorized),
             ("42501", ErrorKind::Unauthorized),
+            ("26000", ErrorKind::Unsupported),
+            ("42P05", ErrorKind::Unsupported),
             ("42P01", ErrorKind::SchemaMismatch),
             ("3D000", ErrorKind::NotFound),
             ("40P01", ErrorKind::Unavailable),
@@ -190,6 +209,13 @@ mod tests {
         for (code, kind) in cases {
             assert_eq!(classify_sqlstate(code).0, kind, "{code}");
         }
+    }
+
+    #[test]
+    fn errors_of_a_pooler_name_it() {
+        assert!(is_refused_by_pooler("unsupported startup parameter: options"));
+        assert!(!is_refused_by_pooler("the database system is starting up"));
+        assert!(classify_sqlstate("26000").1.contains("max_prepared_statements"));
     }
 
     #[test]
