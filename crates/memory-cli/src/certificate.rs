@@ -81,7 +81,7 @@ pub(crate) struct Summary {
 }
 
 impl CertificateFile {
-    /// Writes the certificate. If that fails, prints it, because the records are deleted and their ids are nowhere else.
+    /// Writes the certificate. If that fails, prints it: the records are deleted, and their ids are nowhere else.
     ///
     /// # Errors
     /// If the file cannot be written.

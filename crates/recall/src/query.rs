@@ -89,7 +89,8 @@ fn shortened(text: String) -> String {
         return text;
     }
     let mut chars = text.char_indices().map(|(place, _)| place);
-    let (Some(begin), Some(end)) = (chars.nth(SEARCHED_CHARS), chars.nth_back(SEARCHED_CHARS - 1)) else { return text };
+    let Some(begin) = chars.nth(SEARCHED_CHARS) else { return text };
+    let Some(end) = chars.nth_back(SEARCHED_CHARS - 1) else { return text };
     format!("{}\n{}", &text[..begin], &text[end..])
 }
 

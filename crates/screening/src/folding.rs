@@ -15,8 +15,8 @@ pub(crate) struct FoldedText {
 impl FoldedText {
     /// Returns the folded text, or `None` if it has no full-width letter or digit.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        let has_wide = text.chars().any(|c| matches!(c, '０'..='９' | 'Ａ'..='Ｚ' | 'ａ'..='ｚ'));
-        if !has_wide {
+        // Their first byte in UTF-8 is rare outside of Chinese text.
+        if !text.as_bytes().contains(&0xEF) || !text.chars().any(is_wide) {
             return None;
         }
         let mut folded =
@@ -35,9 +35,14 @@ impl FoldedText {
     }
 }
 
+/// Returns true for a full-width letter or digit.
+fn is_wide(character: char) -> bool {
+    matches!(character, '０'..='９' | 'Ａ'..='Ｚ' | 'ａ'..='ｚ')
+}
+
 /// Returns the ASCII form. The punctuation of sentences (！，．：；？（）) stays, because the rules know it.
 fn to_ascii(character: char) -> char {
-    let is_folded = matches!(character, '０'..='９' | 'Ａ'..='Ｚ' | 'ａ'..='ｚ' | '＠' | '＃' | '＄' | '％' | '＆' | '＊' | '＋' | '－' | '＿' | '＝');
+    let is_folded = is_wide(character) || "＠＃＄％＆＊＋－＿＝".contains(character);
     if is_folded { char::from_u32(u32::from(character) - WIDE_OFFSET).unwrap_or(character) } else { character }
 }
 

@@ -107,8 +107,8 @@ pub(crate) fn digest(connection: &Connection) -> Result<Fingerprint, SqliteError
     Ok(fingerprint)
 }
 
-/// Returns the names of the tables of a file, without those of SQLite. The keyword index of schemas before 9 is not among
-/// them: a virtual table without content has no rows to read. The tables that hold its data are.
+/// Returns the names of the tables of a file, without those of SQLite. The keyword index of schemas before 9 is not
+/// among them: a virtual table without content has no rows to read. The tables that hold its data are.
 pub(crate) fn tables(connection: &Connection) -> Result<Vec<String>, SqliteError> {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
         AND sql NOT LIKE 'CREATE VIRTUAL %' ORDER BY name";

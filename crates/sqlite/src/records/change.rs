@@ -76,7 +76,7 @@ impl<'c> Changes<'c> {
             Some(sources) => derivations::remove(self.connection, stored.namespace, stored.row, sources)?,
             None => derivations::remove_all(self.connection, stored.row)?,
         }
-        Ok(row::remove(self.connection, stored.row)?)
+        row::remove(self.connection, stored.row)
     }
 
     /// Stores a record at `address`; `old` is the record that is stored in that namespace under its id.

@@ -129,15 +129,15 @@ fn union(source: &StoreSnapshot, target: &StoreSnapshot) -> BTreeMap<RecordId, T
     all
 }
 
-/// The order of tombstones with the same id: one of a record that was deleted itself blocks more than another one. Of two
-/// that block the same, the earlier one wins, so that both stores become equal.
+/// The order of tombstones with the same id: one of a record that was deleted itself blocks more than another one. Of
+/// two that block the same, the earlier one wins, so that both stores become equal.
 fn strength(tombstone: &Tombstone) -> (bool, ContentHash, Reverse<Timestamp>) {
     (!tombstone.withdrawn, tombstone.content_hash, Reverse(tombstone.deleted_at))
 }
 
 /// Returns the tombstones of the source that block other contents than those of the target with the same ids, or are
-/// earlier, each followed by the one that is stored in the end. An id from which a record was derived after its deletion is left out: the import
-/// of its tombstone would delete that record.
+/// earlier, each followed by the one that is stored in the end. An id from which a record was derived after its
+/// deletion is left out: the import of its tombstone would delete that record.
 fn further_blocks(
     source: &StoreSnapshot,
     target: &StoreSnapshot,
