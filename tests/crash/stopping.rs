@@ -98,6 +98,12 @@ impl<S: RecordStore> RecordStore for StoppingStore<S> {
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
         self.inner.delete(scope, ids).await
     }
+    async fn delete_unreachable(&self, scope: &Scope) -> Result<DeletionReport> {
+        self.inner.delete_unreachable(scope).await
+    }
+    async fn raw_rows(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<serde_json::Value>> {
+        self.inner.raw_rows(scope, ids).await
+    }
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
         self.inner.scan(scope, query).await
     }

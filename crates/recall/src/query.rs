@@ -95,8 +95,8 @@ fn shortened(text: String) -> String {
 }
 
 impl RecallQuery {
-    /// Queries everything within the scope. Of a text above 16,384 characters, such as a message with a pasted document,
-    /// the first and the last 8,192 are the query: a question stands before or after what it is about.
+    /// Queries everything within the scope. Of a text above 16,384 characters, such as a message with a pasted
+    /// document, the first and the last 8,192 are the query: a question stands before or after what it is about.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: shortened(text.into()),
