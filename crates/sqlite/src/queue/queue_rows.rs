@@ -85,7 +85,7 @@ pub(crate) fn claim(
     let limit = sql_limit(limit);
     let sql = concat!(
         selected!(
-            "(SELECT ticket, record, attempts, queued_at FROM backlog WHERE job = ?1
+            "(SELECT ticket, record, attempts, queued_at FROM backlog WHERE job = ?1 AND ticket >= 0
               AND (leased_until <= ?2 OR leased_at > ?4 AND owner IS NULL AND leased_until <> ?5)
               ORDER BY ticket LIMIT ?3) b CROSS JOIN ",
             ", b.attempts, b.ticket, b.queued_at"
@@ -110,7 +110,13 @@ pub(crate) fn claim(
         claimed.push(stored.row);
         let ticket = Ticket(u128::from(row.get::<_, u64>("ticket")?));
         let queued_at = Timestamp::from_micros(row.get("queued_at")?);
-        pending.push(Pending { ticket, record: stored.record, job, attempts: row.get("attempts")?, queued_at });
+        pending.push(Pending {
+            ticket,
+            record: stored.record,
+            job,
+            attempts: row.get("attempts").unwrap_or_default(),
+            queued_at,
+        });
     }
     if !lease.is_zero() {
         // A dead letter, so that it does not hold up the items behind it.
@@ -234,7 +240,7 @@ fn failure(row: &Row<'_>) -> Result<Failure, SqliteError> {
     let reason: String = row.get("reason")?;
     let failure = Failure::new(id, scopes::read_or_user(row)?, job, row.get("revision").unwrap_or_default(), reason);
     let retry_at = rows::retry_at(row.get("leased_until")?);
-    Ok(failure.with_attempts(row.get("attempts")?).with_retry_at(retry_at))
+    Ok(failure.with_attempts(row.get("attempts").unwrap_or_default()).with_retry_at(retry_at))
 }
 
 /// Adds the queued items and dead letters of the covered scope to the statistics, by job.
