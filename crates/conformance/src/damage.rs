@@ -264,13 +264,12 @@ pub async fn answers(world: &World) -> Vec<String> {
 pub fn row_damages(backend: &str) -> Vec<Damage> {
     let tables = ["record-", "scope-name-", "derivation-", "tombstone-", "queue-", "keyword-", "vector-", "token-"];
     let more = ["graph-", "synonym-", "verdict-"];
+    let is_row = |kind: &ProblemKind| tables.iter().chain(&more).any(|prefix| kind.as_str().starts_with(prefix));
     // A row that belongs to no record is left for the repair.
-    let is_row = |kind: &ProblemKind| {
-        !kind.as_str().ends_with("-orphan")
-            && tables.iter().chain(&more).any(|prefix| kind.as_str().starts_with(prefix))
-    };
+    let is_orphan = |kind: &ProblemKind| kind.as_str().ends_with("-orphan");
     let mut damages = damages(backend);
-    damages.retain(|damage| damage.kinds.iter().any(is_row) && !damage.sql.contains("DROP"));
+    damages.retain(|damage| damage.kinds.iter().any(is_row) && !damage.kinds.iter().any(is_orphan));
+    damages.retain(|damage| !damage.sql.contains("DROP"));
     damages
 }
 
