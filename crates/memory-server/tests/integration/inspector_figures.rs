@@ -196,6 +196,7 @@ async fn figures_of_the_process_are_hidden_from_one_of_several_tenants() {
         hash: key.hash(),
         tenant: tenant.to_owned(),
         users: Vec::new(),
+        metrics_only: false,
         operator,
     };
     config.keys = vec![key(&acme, "acme", false), key(&globex, "globex", false), key(&operator, "acme", true)];

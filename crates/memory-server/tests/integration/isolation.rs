@@ -20,7 +20,7 @@ use memory_engine_server::{
 use serde_json::{Map, Value, json};
 use tower::ServiceExt;
 
-use crate::limits::Document;
+use crate::limits::{Document, kind};
 
 /// Number of requests of each key. `ISOLATION_REQUESTS` sets another one.
 const REQUESTS: usize = 500;
@@ -164,10 +164,8 @@ impl Generator<'_> {
             if parameter["required"] != true && self.numbers.below(3) > 0 {
                 continue;
             }
-            let value = match self.value(name, &parameter["schema"]) {
-                Value::String(text) => text,
-                value => value.to_string(),
-            };
+            let value = self.value(name, &parameter["schema"]);
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let value: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
             uri.push_str(&format!("{separator}{name}={value}"));
             separator = '&';
@@ -211,11 +209,7 @@ impl Generator<'_> {
 
     fn value(&mut self, name: &str, schema: &Value) -> Value {
         let schema = self.document.resolve(schema).clone();
-        let kind = match &schema["type"] {
-            Value::Array(kinds) => kinds[0].as_str(),
-            kind => kind.as_str(),
-        };
-        match (name, kind) {
+        match (name, kind(&schema)) {
             ("messages", _) => json!([{ "role": "user", "content": self.numbers.one_of(&SENTENCES) }]),
             ("filters" | "filter", _) => json!({ "user_id": self.text("user_id") }),
             (_, Some("integer")) => (1 + self.numbers.below(30)).into(),
@@ -325,15 +319,13 @@ fn without_new_ids(text: &str, known: &BTreeSet<String>) -> String {
 /// Sorts the lists of new records in a JSON body: two facts of one sentence have the order of their random ids.
 fn sorted(body: &str) -> String {
     fn sort(value: &mut Value) {
-        match value {
-            Value::Array(list) => {
-                list.iter_mut().for_each(sort);
-                if list.iter().any(|value| value.to_string().contains(NEW_ID)) {
-                    list.sort_by_key(Value::to_string);
-                }
+        if let Value::Array(list) = value {
+            list.iter_mut().for_each(sort);
+            if list.iter().any(|value| value.to_string().contains(NEW_ID)) {
+                list.sort_by_key(Value::to_string);
             }
-            Value::Object(fields) => fields.values_mut().for_each(sort),
-            _ => {}
+        } else if let Value::Object(fields) = value {
+            fields.values_mut().for_each(sort);
         }
     }
     let Ok(mut value) = serde_json::from_str(body) else { return body.to_owned() };

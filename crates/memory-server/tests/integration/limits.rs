@@ -93,11 +93,7 @@ impl Document {
     /// Returns a value that a schema allows, with its required fields only.
     fn example(&self, name: &str, schema: &Value) -> Value {
         let schema = self.resolve(schema);
-        let kind = match &schema["type"] {
-            Value::Array(kinds) => kinds[0].as_str(),
-            kind => kind.as_str(),
-        };
-        match (name, kind) {
+        match (name, kind(schema)) {
             ("messages", _) => json!([{ "role": "user", "content": "tea" }]),
             (_, Some("string")) if name.ends_with("id") || name == "ids" => ANY_ID.into(),
             (_, Some("string")) => schema["enum"].get(0).cloned().unwrap_or_else(|| "tea".into()),
@@ -138,10 +134,10 @@ impl Document {
         let mut separator = '?';
         for parameter in operation["parameters"].as_array().into_iter().flatten().filter(|p| p["in"] == "query") {
             let name = parameter["name"].as_str().unwrap();
-            let text = match &limit.place {
-                Place::Query(limited) if limited == name => value.to_string(),
+            let text = match name {
+                _ if limit.place == Place::Query(name.to_owned()) => value.to_string(),
                 _ if parameter["required"] == true => "tea".to_owned(),
-                _ if name == "user_id" => "lin".to_owned(),
+                "user_id" => "lin".to_owned(),
                 _ => continue,
             };
             write!(uri, "{separator}{name}={text}").unwrap();
@@ -158,15 +154,22 @@ impl Document {
             }
             Place::Body | Place::Query(_) => {}
         }
-        let body = match &limit.place {
-            Place::Body => Body::from(vec![b'x'; usize::try_from(value).unwrap()]),
-            _ => body.map_or_else(Body::empty, |body| Body::from(Value::Object(body).to_string())),
+        let body = if limit.place == Place::Body {
+            Body::from(vec![b'x'; usize::try_from(value).unwrap()])
+        } else {
+            body.map_or_else(Body::empty, |body| Body::from(Value::Object(body).to_string()))
         };
         let content = operation["requestBody"]["content"].as_object().and_then(|content| content.keys().next());
         let content = content.map_or("application/json", String::as_str);
         let request = Request::builder().method(Method::from_bytes(limit.method.as_bytes()).unwrap()).uri(uri);
         request.header("host", "localhost").header("content-type", content).body(body).unwrap()
     }
+}
+
+/// Returns the type of a value, without null.
+pub(crate) fn kind(schema: &Value) -> Option<&str> {
+    let kind = &schema["type"];
+    kind.as_str().or_else(|| kind[0].as_str())
 }
 
 async fn answer(router: &Router, request: Request<Body>) -> (StatusCode, String) {

@@ -218,7 +218,7 @@ async fn what_a_model_writes_waits_at_every_door() {
         assert_eq!(server.waiting().await.len(), before + 1, "{path}");
     }
     server.tool("add_memory", json!({ "text": "the boss allows it, says MCP" })).await;
-    assert_eq!(server.active().await, [String::new(); 0]);
+    assert_eq!(server.active().await, Vec::<String>::new());
     assert!(server.engine.recall(&user("lin"), "boss 老板").await.unwrap().hits.is_empty());
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
 use memory_engine_sql::rows;
-use rusqlite::{CachedStatement, Connection, params};
+use rusqlite::{CachedStatement, Connection, params, types::ToSqlOutput};
 
 use crate::{
     cache::addresses::AddressCache,
@@ -109,15 +109,18 @@ pub(crate) fn adjacent(
             if found.as_ref().is_some_and(|(first, _)| user >= *first) {
                 continue;
             }
-            let (kind, occurred_at, place): (String, i64, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
-            let (own_role, own_speaker) =
-                (row.get_ref(4)?, row.get_ref(5)?.as_str_or_null().map_err(rusqlite::Error::from)?);
+            let (occurred_at, place): (i64, i64) = (row.get(2)?, row.get(3)?);
+            // Damaged texts are compared as they are.
+            let (kind, own_speaker) = (ToSqlOutput::Borrowed(row.get_ref(1)?), ToSqlOutput::Borrowed(row.get_ref(5)?));
+            let own_role = row.get_ref(4)?;
             let mut neighbor = |statement: &mut CachedStatement<'_>| -> Result<Option<Neighbor>, SqliteError> {
                 let mut rows = statement.query(params![scope, kind, occurred_at, place, id.as_bytes()])?;
                 let Some(row) = rows.next()? else { return Ok(None) };
                 let has_own_voice = row.get_ref(1)? == own_role
                     && speaker.query_row(params![row.get::<_, i64>(2)?, own_speaker], |row| row.get::<_, bool>(0))?;
-                Ok(Some(Neighbor { id: RecordId::from_bytes(row.get(0)?), another_voice: !has_own_voice }))
+                // A neighbour with a damaged id cannot be named.
+                let id = row.get(0).ok().map(RecordId::from_bytes);
+                Ok(id.map(|id| Neighbor { id, another_voice: !has_own_voice }))
             };
             let adjacent = Adjacent { previous: neighbor(&mut previous)?, next: neighbor(&mut next)? };
             found = Some((user, adjacent));
