@@ -30,7 +30,9 @@ def in_source():
 
 
 def in_page():
-    rows = re.findall(r"^\| (ERROR|WARN|INFO) \| `([^`]+)` \|", PAGE.read_text(), re.MULTILINE)
+    # A message with backticks stands between double ones.
+    rows = [(level, text or quoted) for level, text, quoted in re.findall(
+        r"^\| (ERROR|WARN|INFO) \| (?:`([^`]+)`|`` (.+?) ``) \|", PAGE.read_text(), re.MULTILINE)]
     return set(rows)
 
 
