@@ -2,11 +2,12 @@
 //!
 //! A backup is a database file of its own: the pages of one consistent state, rebuilt without free pages, so that no
 //! bytes of deleted records are in it. It contains a stamp with a digest of its tables. The file gets its name only
-//! after it was read again and found to be complete.
+//! after it was read again and found to be complete. A store is restored from the rows of a backup, not from its pages.
 
 mod digest;
 mod pending;
 mod rows;
+mod table_copy;
 
 use std::{path::Path, time::Duration};
 
@@ -136,7 +137,10 @@ pub fn restore_backup(
     check_same_key("restore backup", &file.key, key)?;
     check_absent(target, false)?;
     let pending = PendingFile::create(target, "restore backup")?;
-    let restored = unpack(&file, &pending, on_progress)?;
+    let in_folder = |name: &str| DatabaseFile { path: pending.path(name), key: key.clone() };
+    let restored = unpack(&file, &in_folder(COPY))?;
+    restore_rows(&in_folder(COPY), &in_folder(RESULT), on_progress)
+        .map_err(|failure| failure.into_error("restore backup"))?;
     // A store that was here before may have left caches. They must not be read with the restored file.
     epoch::remove_files(target);
     pending.publish(RESULT, false)?;
@@ -156,9 +160,10 @@ pub fn read_backup(
     // The rows are read from a copy, which is migrated to the schema of this version if necessary.
     let copy = std::env::temp_dir().join("memory-backup.db");
     let pending = PendingFile::create(&copy, "restore backup")?;
-    let info = unpack(&file, &pending, &|_, _| ())?;
+    let copy = DatabaseFile { path: pending.path(COPY), key: file.key.clone() };
+    let info = unpack(&file, &copy)?;
     let mut run = || {
-        let connection = open_result(&DatabaseFile { path: pending.path(RESULT), key: file.key.clone() })?;
+        let connection = open_result(&copy)?;
         let mut fingerprint = Fingerprint::default();
         rows::read(&connection, |row| {
             fingerprint.add(&row)?;
@@ -210,13 +215,8 @@ impl BackupWriter {
         let pending = PendingFile::create(&target, "backup")?;
         let result = DatabaseFile { path: pending.path(RESULT), key };
         let run = || {
-            create_file(&result.path)?;
-            let mut connection = connection::open_writer(&result, DEFAULT_BUSY_TIMEOUT, DEFAULT_PAGE_BYTES)?;
-            schema::in_transaction(&mut connection, |transaction| {
-                schema::migrate_to_latest(transaction, &result.path)
-            })?;
-            use_single_file(&connection)?;
-            connection.execute_batch("PRAGMA synchronous = OFF; BEGIN IMMEDIATE")?;
+            let connection = create_empty(&result)?;
+            connection.execute_batch("BEGIN IMMEDIATE")?;
             Ok(connection)
         };
         let connection = run().map_err(|failure: SqliteError| failure.into_error("backup"))?;
@@ -336,34 +336,53 @@ fn end_leases(connection: &Connection) -> Result<(), SqliteError> {
     Ok(())
 }
 
-/// Copies a backup into the folder, checks it and turns it into a store of the current schema with an id of its own.
-fn unpack(file: &DatabaseFile, pending: &PendingFile, on_progress: OnProgress<'_>) -> Result<BackupInfo> {
-    let result = DatabaseFile { path: pending.path(RESULT), key: file.key.clone() };
+/// Checks a backup, and copies it to a file of the current schema.
+fn unpack(file: &DatabaseFile, copy: &DatabaseFile) -> Result<BackupInfo> {
     let run = || {
         let backup = open_backup(file)?;
         let info = check(&backup, &file.path)?;
-        let digest = copy_pages(&backup, &result, on_progress)?;
+        let digest = copy_pages(&backup, copy, &|_, _| ())?;
         drop(backup);
         if digest != info.digest {
             return Err(damaged(&file.path));
         }
-        let mut connection = connection::open_writer(&result, DEFAULT_BUSY_TIMEOUT, DEFAULT_PAGE_BYTES)?;
+        let mut connection = connection::open_writer(copy, DEFAULT_BUSY_TIMEOUT, DEFAULT_PAGE_BYTES)?;
         schema::in_transaction(&mut connection, |transaction| {
-            schema::migrate_to_latest(transaction, &result.path)?;
+            schema::migrate_to_latest(transaction, &copy.path)?;
             end_leases(transaction)?;
             transaction.execute("DELETE FROM origins WHERE part IN (?1, ?2)", [STAMP_KEY, EPOCH_KEY])?;
-            // From here on this is another database than the one that was backed up.
-            transaction.execute(
-                "INSERT OR REPLACE INTO origins (part, made_by) VALUES ('store id', lower(hex(randomblob(8))))",
-                [],
-            )?;
             Ok(())
         })?;
         use_single_file(&connection)?;
-        check_integrity(&connection)?;
         Ok(info)
     };
     run().map_err(|failure: SqliteError| failure.into_error("restore backup"))
+}
+
+/// Writes the rows of an unpacked backup into a new store with an id of its own.
+fn restore_rows(copy: &DatabaseFile, result: &DatabaseFile, on_progress: OnProgress<'_>) -> Result<(), SqliteError> {
+    let source = open_result(copy)?;
+    let target = create_empty(result)?;
+    target.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")?;
+    table_copy::copy_tables(&source, &target, on_progress)?;
+    if digest::digest(&target)? != digest::digest(&source)? {
+        return Err(SqliteError::corrupt("rows that differ from their copy"));
+    }
+    // From here on this is another database than the one that was backed up.
+    let sql = "INSERT OR REPLACE INTO origins (part, made_by) VALUES ('store id', lower(hex(randomblob(8))))";
+    target.execute(sql, [])?;
+    target.execute_batch("COMMIT")?;
+    check_integrity(&target)
+}
+
+/// Creates a file of the current schema without rows. It is not synchronized before it gets its final name.
+fn create_empty(file: &DatabaseFile) -> Result<Connection, SqliteError> {
+    create_file(&file.path)?;
+    let mut connection = connection::open_writer(file, DEFAULT_BUSY_TIMEOUT, DEFAULT_PAGE_BYTES)?;
+    schema::in_transaction(&mut connection, |transaction| schema::migrate_to_latest(transaction, &file.path))?;
+    use_single_file(&connection)?;
+    connection.execute_batch("PRAGMA synchronous = OFF")?;
+    Ok(connection)
 }
 
 fn create_file(path: &Path) -> Result<(), SqliteError> {
@@ -439,7 +458,15 @@ fn check(backup: &Connection, file: &Path) -> Result<BackupInfo, SqliteError> {
     if (current.records, current.tombstones, &current.digest) != (stamp.records, stamp.tombstones, &stamp.digest) {
         return Err(damaged(file));
     }
-    info(backup, stamp, file)
+    let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+    let end: u64 = backup.query_row(sql, [], |row| row.get(0))?;
+    let info = info(backup, stamp, file)?;
+    if info.bytes > end {
+        let message =
+            format!("{} has {} bytes after the end of the backup; remove them", file.display(), info.bytes - end);
+        return Err(Error::new(ErrorKind::Corrupt, "restore backup", message).into());
+    }
+    Ok(info)
 }
 
 fn damaged(file: &Path) -> SqliteError {

@@ -1,7 +1,7 @@
-//! The file of a backup before it has its name.
+//! The private folder in which a file is written before it gets its name.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io,
     path::{Path, PathBuf},
 };
@@ -63,7 +63,8 @@ impl PendingFile {
     pub(crate) fn publish(self, name: &str, overwrite: bool) -> Result<()> {
         let file = self.path(name);
         let failed = |error| io_error(self.operation, &self.target, error);
-        File::open(&file).and_then(|file| file.sync_all()).map_err(failed)?;
+        // Windows synchronizes only files that are open for writing.
+        OpenOptions::new().write(true).open(&file).and_then(|file| file.sync_all()).map_err(failed)?;
         if overwrite {
             fs::rename(&file, &self.target).map_err(failed)?;
         } else {
@@ -119,15 +120,15 @@ fn create_private_folder(path: &Path) -> io::Result<()> {
 #[cfg(unix)]
 pub(crate) fn create_private_file(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
-    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
 }
 
 #[cfg(not(unix))]
 pub(crate) fn create_private_file(path: &Path) -> io::Result<()> {
-    fs::OpenOptions::new().write(true).create_new(true).open(path).map(drop)
+    OpenOptions::new().write(true).create_new(true).open(path).map(drop)
 }
 
-/// The file in the folder that the process which works in it has locked.
+/// The name of the file in the folder that its process has locked.
 const LOCK: &str = "lock";
 
 /// Locks a new folder. Returns nothing if another process removed it before it was locked.
@@ -145,11 +146,23 @@ fn lock_folder(folder: &Path) -> io::Result<Option<File>> {
 fn remove_abandoned(parent: &Path, prefix: &str) {
     let is_pending = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(prefix);
     for entry in fs::read_dir(parent).into_iter().flatten().flatten().filter(is_pending) {
-        // A process that was killed when it had only begun to create or to remove its folder left no lock. The lock is
-        // held until the folder is gone, so that its owner, if it just begins, does not work in it.
-        let Ok(lock) = File::create(entry.path().join(LOCK)) else { continue };
-        if lock.try_lock().is_ok() {
-            let _ = fs::remove_dir_all(entry.path());
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let path = entry.path().join(LOCK);
+        // Another account may have put a link or a pipe there.
+        let may_open = path.symlink_metadata().map_or(true, |metadata| metadata.is_file());
+        if !is_folder || !may_open {
+            continue;
+        }
+        // A process that was killed when it had only begun to create or to remove its folder left no lock.
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+        let Ok(lock) = lock else { continue };
+        if lock.try_lock().is_err() {
+            continue;
+        }
+        // Its owner may just begin. With another name, it does not find its folder, and creates another one.
+        let removed = parent.join(format!("{prefix}{}", RecordId::new()));
+        if fs::rename(entry.path(), &removed).is_ok() {
+            let _ = fs::remove_dir_all(removed);
         }
     }
 }

@@ -156,6 +156,35 @@ fn a_backup_with_an_addition_is_refused() {
 }
 
 #[test]
+fn bytes_after_the_end_of_a_backup_are_refused() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let file = empty_backup(folder.path());
+    check_backup(&file).unwrap();
+    std::fs::OpenOptions::new().append(true).open(&file).unwrap().write_all(b"a hidden text").unwrap();
+    for error in [
+        check_backup(&file).unwrap_err(),
+        restore_backup(&file, folder.path().join("restored.db"), &|_, _| ()).unwrap_err(),
+    ] {
+        assert!(error.message().contains("13 bytes after the end of the backup"), "{error}");
+    }
+}
+
+/// What is in the pages of a backup but in none of its tables stays behind.
+#[test]
+fn only_rows_are_restored() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, store) = (empty_backup(folder.path()), folder.path().join("restored.db"));
+    let backup = Connection::open(&file).unwrap();
+    backup.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES ('unlinked text'); DROP TABLE t").unwrap();
+    drop(backup);
+    let has_text = |path: &Path| std::fs::read(path).unwrap().windows(13).any(|window| window == b"unlinked text");
+    assert!(has_text(&file));
+    restore_backup(&file, &store, &|_, _| ()).unwrap();
+    assert!(!has_text(&store));
+}
+
+#[test]
 fn a_backup_contains_no_addition_of_another_program() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store.db");
