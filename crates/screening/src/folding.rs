@@ -13,10 +13,10 @@ pub(crate) struct FoldedText {
 }
 
 impl FoldedText {
-    /// Returns the folded text, or `None` if it has no full-width letter or digit.
+    /// Returns the folded text, or `None` if it has no full-width character to fold.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        // Their first byte in UTF-8 is rare outside of Chinese text.
-        if !text.as_bytes().contains(&0xEF) || !text.chars().any(is_wide) {
+        // 0xEF is the first byte of full-width characters in UTF-8, and rare outside of Chinese text.
+        if !text.as_bytes().contains(&0xEF) || !text.chars().any(|c| to_ascii(c) != c) {
             return None;
         }
         let mut folded =
@@ -40,7 +40,7 @@ fn is_wide(character: char) -> bool {
     matches!(character, '０'..='９' | 'Ａ'..='Ｚ' | 'ａ'..='ｚ')
 }
 
-/// Returns the ASCII form. The punctuation of sentences (！，．：；？（）) stays, because the rules know it.
+/// Returns the ASCII form of a full-width letter, digit or mark. The punctuation of sentences (！，．：；？（）) stays, because the rules know it.
 fn to_ascii(character: char) -> char {
     let is_folded = is_wide(character) || "＠＃＄％＆＊＋－＿＝".contains(character);
     if is_folded { char::from_u32(u32::from(character) - WIDE_OFFSET).unwrap_or(character) } else { character }
@@ -53,6 +53,7 @@ mod tests {
     #[test]
     fn ranges_of_the_original() {
         assert!(FoldedText::of("密码：abc，").is_none());
+        assert_eq!(FoldedText::of("password＝hunter2").unwrap().text, "password=hunter2");
         let folded = FoldedText::of("密码：ａ1＃，").unwrap();
         assert_eq!(folded.text, "密码：a1#，");
         let start = folded.text.find('a').unwrap();
