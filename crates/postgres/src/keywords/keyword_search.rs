@@ -1,7 +1,7 @@
 //! Keyword search: the server selects the records that may be hits, and [`Bm25`] ranks them by their stored term
 //! counts.
 
-use memory_engine_core::{FoundRecord, Hit, Index, RecordId, Scope, packed_terms};
+use memory_engine_core::{DamagedRecord, FoundRecord, Hit, Index, RecordId, Scope, packed_terms};
 use memory_engine_keyword_store::{Bm25, Bm25Candidate, DistinctTerms, KeywordQuery};
 use memory_engine_sql::index_metadata::IndexMetadata;
 use sqlx::{PgConnection, Row, postgres::PgRow};
@@ -174,11 +174,16 @@ impl FoundRows {
         let mut candidates: Vec<Bm25Candidate<(RecordId, usize)>> = Vec::with_capacity(self.rows.len());
         for (number, row) in self.rows.iter().enumerate() {
             let (terms, packed_counts) = (row.try_get("terms")?, row.try_get("counts")?);
+            let id = scopes::record_id(row.try_get("id")?);
             // Lexemes only propose records; the stored counts decide.
-            if packed_terms::count(terms, packed_counts, query_terms.terms(), &mut counts)? {
+            let Ok(contains_any) = packed_terms::count(terms, packed_counts, query_terms.terms(), &mut counts) else {
+                DamagedRecord::new(id, "keyword_documents", "counts").warn();
+                continue;
+            };
+            if contains_any {
                 candidates.push(Bm25Candidate {
                     // Two users of a tenant may have the same id.
-                    key: (scopes::record_id(row.try_get("id")?), number),
+                    key: (id, number),
                     frequencies: query_terms.frequencies(&counts),
                     length: u32::try_from(row.try_get::<i64, _>("length")?).unwrap_or(u32::MAX),
                     admitted: row.try_get("admitted")?,
