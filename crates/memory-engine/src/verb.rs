@@ -91,6 +91,7 @@ mod tests {
         "admin.adopt_vectors",
         "admin.analyze_texts",
         "admin.cut_over",
+        "admin.damaged_records",
         "admin.drop_second_generation",
         "admin.failures",
         "admin.generations",

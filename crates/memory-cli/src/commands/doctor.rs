@@ -106,6 +106,7 @@ async fn quarantine(db: &Database, file: &Path) -> Result<()> {
     namespaces.sort_by_key(|scope| scope.user_name().is_none());
     for scope in namespaces {
         let mut ids = Vec::new();
+        engine.audit().log_export(&scope, "memory doctor --quarantine").await?;
         for (record, rows) in engine.admin().damaged_records(&scope).await? {
             if !seen.insert((scope.user_name().map(str::to_owned), record.id)) {
                 continue;

@@ -166,7 +166,7 @@ fn nothing_is_deleted_without_a_key_or_a_new_file() {
     // Files that are no certificates.
     cli.run(&["verify-certificate", "key.pem"]).assert_fails(&["key.pem", "not a deletion certificate"]);
     cli.run(&["verify-certificate", "none.json"]).assert_fails(&["none.json cannot be read"]);
-    cli.run(&["verify-certificate", "c.json", "--db", "none.db"]).assert_fails(&["there is no file"]);
+    cli.run(&["verify-certificate", "c.json", "--db", "none.db"]).assert_fails(&["none.db does not exist"]);
     cli.run(&["verify-certificate", "c.json", "--public-key", "bad.pem"]).assert_fails(&["bad.pem", "public key"]);
 }
 

@@ -185,7 +185,7 @@ mod with_encryption {
                 cli.run_with(&[(VARIABLE, key)], &["add", text, "--user", "lin", "--db", db]).ok();
             }
         }
-        let served = RunningServer::start(cli.command(&["--db", "two.db"]).env(VARIABLE, OTHER_KEY));
+        let served = RunningServer::start_as(cli.command(&[]).env(VARIABLE, OTHER_KEY), &["serve", "--db", "two.db"]);
         let body = json!({ "user_id": "lin", "infer": false, "messages": [{ "role": "user", "content": "more" }] });
         assert_eq!(served.request("POST", "/memories", &[], &body.to_string()).0, 200);
         drop(served);
