@@ -22,6 +22,7 @@ use crate::{
     backup::{
         digest::{EPOCH_KEY, STAMP_KEY, Stamp},
         pending::PendingFile,
+        table_copy::OnProgress,
     },
     cache::{change_log, epoch},
     database::{
@@ -62,9 +63,6 @@ pub struct BackupInfo {
     /// Size of the file, in bytes.
     pub bytes: u64,
 }
-
-/// Is called with the number of completed steps and the number of all steps.
-type OnProgress<'p> = &'p dyn Fn(u64, u64);
 
 /// Writes a backup of a database file, which may be in use by this and other processes. An existing file is replaced
 /// only with `overwrite`. Blocks the calling thread. Writers do not wait; their log grows until the copy is complete.

@@ -18,10 +18,18 @@ def page_of(**params):
     return response.json
 
 
+ROWS_COVER_THE_WINDOW = """() => {
+    const rows = [...document.querySelectorAll('.turn')].map(row => row.getBoundingClientRect());
+    const isAtEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 1;
+    return !rows.length || (rows[0].top < innerHeight && (rows.at(-1).bottom >= innerHeight || isAtEnd));
+}"""
+
+
 def scroll(page, script):
-    """Scrolls, and waits until the page has shown the rows there."""
+    """Scrolls, and waits until the page has shown the rows there. A busy machine needs more than two frames."""
     frames = "requestAnimationFrame(() => requestAnimationFrame(() => done()))"
     page.evaluate(f"() => new Promise(done => {{ {script}; {frames}; }})")
+    page.wait_for_function(ROWS_COVER_THE_WINDOW)
 
 
 def turns(inspector):

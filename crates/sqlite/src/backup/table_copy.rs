@@ -5,10 +5,10 @@
 
 use rusqlite::{Connection, types::ToSqlOutput};
 
-use crate::{
-    backup::{OnProgress, digest},
-    database::error::SqliteError,
-};
+use crate::{backup::digest, database::error::SqliteError};
+
+/// Is called with the number of completed steps and the number of all steps.
+pub(crate) type OnProgress<'p> = &'p dyn Fn(u64, u64);
 
 /// A table that triggers fill when the rows of `records` are written.
 const FILLED_BY_TRIGGERS: &str = "record_groups";

@@ -60,26 +60,41 @@ fn read(connection: &Connection) -> Result<Catalogue, SqliteError> {
     Ok(catalogue)
 }
 
-/// Returns a statement without blanks and quotation marks, which SQLite changes when a column is added, removed or
-/// renamed. Texts and comments stay as they are: without its line break, a comment would hide what follows it.
+/// Returns a statement without comments, blanks and quotation marks, which SQLite changes when a column is added,
+/// removed or renamed, and with the columns of a table in the order of their texts: a step down and up changes it.
 fn normalised(sql: &str) -> String {
-    let (mut is_text, mut is_comment) = (false, false);
+    // The texts between commas outside of the brackets of a column.
+    let mut parts = vec![String::new()];
+    let (mut is_text, mut depth) = (false, 0);
     let mut chars = sql.chars().peekable();
-    let mut normalised = String::with_capacity(sql.len());
     while let Some(c) = chars.next() {
-        let is_code = !is_text && !is_comment;
+        let is_code = !is_text;
+        if is_code && c == '-' && chars.peek() == Some(&'-') {
+            chars.by_ref().find(|c| *c == '\n');
+            continue;
+        }
         if is_code && (c.is_whitespace() || c == '"') {
             continue;
         }
-        normalised.push(c);
         match c {
-            '\'' if !is_comment => is_text = !is_text,
-            '-' if is_code && chars.peek() == Some(&'-') => is_comment = true,
-            '\n' => is_comment = false,
+            '\'' => is_text = !is_text,
+            '(' if is_code => depth += 1,
+            ')' if is_code => depth -= 1,
             _ => {}
         }
+        // The list of columns begins with the first bracket, and ends with the last one.
+        let is_border = is_code && (c == ',' && depth == 1 || c == '(' && depth == 1 || c == ')' && depth == 0);
+        if is_border {
+            parts.push(c.to_string());
+            parts.push(String::new());
+        } else if let Some(part) = parts.last_mut() {
+            part.push(c);
+        }
     }
-    normalised
+    if sql.trim_start().to_ascii_uppercase().starts_with("CREATE TABLE") {
+        parts.sort();
+    }
+    parts.concat()
 }
 
 #[cfg(test)]
@@ -113,6 +128,18 @@ mod tests {
         assert_eq!(normalised("CREATE TABLE \"a\" (b  TEXT)"), normalised("CREATE TABLE a(b TEXT)"));
         assert_ne!(normalised("SELECT 'a b'"), normalised("SELECT 'ab'"));
         assert_ne!(normalised("SELECT 1 -- x\n, 2"), normalised("SELECT 1 -- x , 2"));
+        let table = "CREATE TABLE a (b TEXT CHECK (b IN ('x, y', 'z')), c AS (max(1, 2)))";
+        assert_eq!(
+            normalised(table),
+            normalised("CREATE TABLE a (c AS (max(1, 2)), b TEXT CHECK (b IN ('x, y', 'z')))")
+        );
+        for changed in [
+            "CREATE TABLE a (b TEXT CHECK (b IN ('x, y', 'z')), c AS (max(2, 1)))",
+            "CREATE TABLE a (b TEXT CHECK (b IN ('x, y', 'z')))",
+            "CREATE TABLE a (b TEXT CHECK (b IN ('x, y', 'z')), c AS (max(1, 2))) STRICT",
+        ] {
+            assert_ne!(normalised(table), normalised(changed), "{changed}");
+        }
     }
 
     #[test]
