@@ -1,5 +1,5 @@
-/* Injects errors of a disk into one process; scripts/disk-faults loads it with LD_PRELOAD. Only operations on files whose
-   path begins with DISK_FAULTS_PREFIX fail or are counted. Variables:
+/* Injects errors of a disk into one process; scripts/disk-faults loads it with LD_PRELOAD. Only operations on files
+   whose path begins with DISK_FAULTS_PREFIX fail or are counted. Variables:
 
    DISK_FAULTS_PREFIX   beginning of the paths, absolute
    DISK_FAULTS_KIND     write, short (half of the bytes are written, then the error), sync, truncate, or name (rename,
