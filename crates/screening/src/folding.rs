@@ -40,7 +40,8 @@ fn is_wide(character: char) -> bool {
     matches!(character, '０'..='９' | 'Ａ'..='Ｚ' | 'ａ'..='ｚ')
 }
 
-/// Returns the ASCII form of a full-width letter, digit or mark. The punctuation of sentences (！，．：；？（）) stays, because the rules know it.
+/// Returns the ASCII form of a full-width letter, digit or mark. The punctuation of sentences (！，．：；？（）) stays, because
+/// the rules know it.
 fn to_ascii(character: char) -> char {
     let is_folded = is_wide(character) || "＠＃＄％＆＊＋－＿＝".contains(character);
     if is_folded { char::from_u32(u32::from(character) - WIDE_OFFSET).unwrap_or(character) } else { character }

@@ -36,21 +36,3 @@ pub(crate) fn open_for_ever(path: &Path) -> io::Result<&'static File> {
 pub(crate) fn open_for_ever(path: &Path) -> io::Result<File> {
     File::open(path)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    #[test]
-    fn a_log_of_several_chunks_is_rewritten_without_a_change() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("memory.db-wal");
-        let content = (0..2 * REWRITE_CHUNK_BYTES + 4321).map(|index| (index % 251) as u8).collect::<Vec<u8>>();
-        fs::write(&path, &content).unwrap();
-        rewrite_log(&path).unwrap();
-        assert!(fs::read(&path).unwrap() == content);
-        assert!(rewrite_log(&folder.path().join("missing")).is_err());
-    }
-}
