@@ -139,10 +139,9 @@ impl Access {
     /// Returns the scope of a request for this owner. A caller that is bound to one user need not name them.
     ///
     /// # Errors
-    /// `Unauthorized` for a user without access, if the access covers several users and none is named, and if it is for
-    /// the metrics only; `InvalidInput` for an invalid name.
+    /// `Unauthorized` for a user without access, and if the access covers several users and none is named;
+    /// `InvalidInput` for an invalid name.
     pub fn scope(&self, owner: &Owner) -> Result<Scope> {
-        self.check_covers_memories()?;
         let mut scope = self.0.tenant.clone();
         if let Some(user) = self.user(owner.user.as_deref())? {
             scope = scope.with_user(user)?;
@@ -159,20 +158,11 @@ impl Access {
         }
     }
 
-    fn check_covers_memories(&self) -> Result<()> {
-        if self.0.is_for_metrics {
-            let message = "this key is for GET /metrics only; use a key for memories";
-            return Err(Error::new(ErrorKind::Unauthorized, "access", message));
-        }
-        Ok(())
-    }
-
     /// Returns all accessible scopes: one for a whole tenant, otherwise one for each user.
     ///
     /// # Errors
-    /// `Unauthorized` if it is for the metrics only; `InvalidInput` for an invalid user name.
+    /// `InvalidInput` for an invalid user name.
     pub fn scopes(&self) -> Result<Vec<Scope>> {
-        self.check_covers_memories()?;
         match &self.0.users {
             None => Ok(vec![self.0.tenant.clone()]),
             Some(users) => users.iter().map(|user| self.0.tenant.clone().with_user(user)).collect(),
