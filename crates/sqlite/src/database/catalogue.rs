@@ -83,7 +83,7 @@ fn normalised(sql: &str) -> String {
             _ => {}
         }
         // The list of columns begins with the first bracket, and ends with the last one.
-        let is_border = is_code && (c == ',' && depth == 1 || c == '(' && depth == 1 || c == ')' && depth == 0);
+        let is_border = is_code && matches!((c, depth), (',' | '(', 1) | (')', 0));
         if is_border {
             parts.push(c.to_string());
             parts.push(String::new());
