@@ -20,7 +20,7 @@ pub mod review_keys {
     pub const REPLACES: &str = "review_replaces";
 }
 
-/// What happens to new memories of a source.
+/// The treatment of new memories from one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

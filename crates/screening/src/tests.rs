@@ -32,7 +32,7 @@ fn tables() -> BTreeMap<String, Table> {
     ])
 }
 
-/// Returns a text with each `{A-Z0-9:16}` replaced by so many characters of the class. The tables have no whole keys,
+/// Returns a text with each `{A-Z0-9:16}` replaced by that many characters of the class. The tables have no whole keys,
 /// because scanners of repositories would report them.
 fn expanded(template: &str) -> String {
     let mut text = String::new();

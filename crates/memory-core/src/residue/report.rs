@@ -113,7 +113,7 @@ pub struct ResidueReport {
     pub blocked_copies: Vec<RecordId>,
     /// Number of other remaining records with the content of a deleted one: statements of a person, a model or a tool.
     pub other_copies: u64,
-    /// What the search does not cover.
+    /// The parts of the store that the search does not cover.
     pub limits: Vec<String>,
 }
 

@@ -153,7 +153,7 @@ fn server(engine: &MemoryEngine, key: &ApiKey, access: Access, certificates: Cer
 
 struct Generator<'d> {
     document: &'d Document,
-    /// What a caller can name: its own records, those of others, and one that does not exist.
+    /// The ids that a request can name: of own records, of those of others, and of none.
     ids: &'d [RecordId],
     numbers: Numbers,
 }

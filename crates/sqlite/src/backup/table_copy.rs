@@ -1,7 +1,7 @@
 //! Copies the rows of a file into a new file of the same schema.
 //!
-//! A restored store is made by the statements of this version and gets only values from a backup. Whatever else is in
-//! the pages of a backup stays behind. The values are not parsed, so that a damaged record is restored as it was.
+//! The statements of this version create the tables of a restored store. Only the values of the rows come from the
+//! backup, and no other bytes of its pages. The values are not parsed, so that a damaged record is restored as it was.
 
 use rusqlite::{Connection, types::ToSqlOutput};
 

@@ -170,7 +170,7 @@ fn bytes_after_the_end_of_a_backup_are_refused() {
     }
 }
 
-/// What is in the pages of a backup but in none of its tables stays behind.
+/// Bytes in the pages of a backup that belong to none of its tables are not restored.
 #[test]
 fn only_rows_are_restored() {
     let folder = tempfile::tempdir().unwrap();

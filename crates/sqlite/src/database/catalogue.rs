@@ -15,7 +15,7 @@ type Catalogue = BTreeMap<(String, String), String>;
 /// Tables of SQLite itself.
 const OWN_TABLES: [&str; 3] = ["sqlite_sequence", "sqlite_stat1", "sqlite_stat4"];
 
-/// What the catalogue of a database and that of its schema do not share.
+/// The differences between the catalogue of a database and that of its schema.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Difference {
     /// Kind and name of objects that the schema does not have.

@@ -21,7 +21,7 @@ use crate::database::{
     shared_file::{open_for_ever, read_start},
 };
 
-/// How often a file that became smaller is looked at before it counts as cut.
+/// Number of checks of a file that became smaller, before it counts as cut.
 const MAX_LOOKS: usize = 5;
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// Number of bytes of a header that are read: up to the number of pages.
