@@ -209,20 +209,17 @@ fn enable_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::Resu
 
 /// Copies the write-ahead log into the database and truncates it, so that it contains no deleted data. Returns false if
 /// a reader of an earlier state prevents that.
-pub(crate) fn clear_log(connection: &Connection, busy_timeout: Duration) -> bool {
-    let checkpoint = || {
-        connection.busy_timeout(CHECKPOINT_TIMEOUT.min(busy_timeout))?;
-        let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-        connection.busy_timeout(busy_timeout)?;
-        busy
-    };
-    matches!(checkpoint(), Ok(0))
+pub(crate) fn clear_log(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<bool> {
+    connection.busy_timeout(CHECKPOINT_TIMEOUT.min(busy_timeout))?;
+    let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+    connection.busy_timeout(busy_timeout)?;
+    Ok(busy? == 0)
 }
 
 /// Closes the writing connection, after clearing the log.
 pub(crate) fn close(connection: Connection) {
-    clear_log(&connection, CHECKPOINT_TIMEOUT);
     // Nothing is lost if closing fails: every acknowledged write is on the disk.
+    let _ = clear_log(&connection, CHECKPOINT_TIMEOUT);
     drop(connection);
 }
 

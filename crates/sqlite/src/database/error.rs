@@ -2,7 +2,10 @@
 
 use memory_engine_core::{DamagedRecord, Error, ErrorKind};
 use memory_engine_sql::rows;
-use rusqlite::ffi::ErrorCode;
+use rusqlite::ffi::{ErrorCode, SQLITE_IOERR_FSYNC};
+
+/// The message for a disk that fails.
+const DISK_FAILED: &str = "the disk cannot be read or written; check it and try again";
 
 /// The error of a job on a connection, without the name of the operation.
 #[derive(Debug, thiserror::Error)]
@@ -52,12 +55,13 @@ impl From<DamagedRecord> for SqliteError {
 pub(crate) struct CommitError {
     kind: ErrorKind,
     message: &'static str,
+    is_failed_sync: bool,
 }
 
 impl From<rusqlite::Error> for CommitError {
     fn from(failure: rusqlite::Error) -> Self {
         let (kind, message) = kind_and_message(&failure);
-        Self { kind, message }
+        Self { kind, message, is_failed_sync: is_failed_sync(&failure) }
     }
 }
 
@@ -66,16 +70,30 @@ impl CommitError {
     pub(crate) const ROLLED_BACK: Self = Self {
         kind: ErrorKind::Unavailable,
         message: "the write was rolled back together with another one that failed; try again",
+        is_failed_sync: false,
     };
+    /// The log could not be written again after a sync that failed.
+    pub(crate) const LOG_INCOMPLETE: Self =
+        Self { kind: ErrorKind::Unavailable, message: DISK_FAILED, is_failed_sync: false };
 
     pub(crate) fn new(kind: ErrorKind, message: &'static str) -> Self {
-        Self { kind, message }
+        Self { kind, message, is_failed_sync: false }
+    }
+
+    /// Returns true if a sync of the commit has failed.
+    pub(crate) fn is_failed_sync(self) -> bool {
+        self.is_failed_sync
     }
 
     /// Returns the error of one operation.
     pub(crate) fn into_error(self, operation: &'static str) -> Error {
         Error::new(self.kind, operation, self.message)
     }
+}
+
+/// Returns true if SQLite could not synchronize a file.
+pub(crate) fn is_failed_sync(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_FSYNC)
 }
 
 /// Returns the kind and the message of the public error. SQLite's own message stays in its source, because it can quote
@@ -97,7 +115,7 @@ pub(crate) fn kind_and_message(error: &rusqlite::Error) -> (ErrorKind, &'static 
         Some(ErrorCode::DiskFull) => (ErrorKind::Unavailable, "the disk is full; make room and try again"),
         Some(ErrorCode::OutOfMemory) => (ErrorKind::Unavailable, "memory is exhausted; free some and try again"),
         Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
-            (ErrorKind::Unavailable, "the disk cannot be read or written; check it and try again")
+            (ErrorKind::Unavailable, DISK_FAILED)
         }
         Some(ErrorCode::CannotOpen) => (
             ErrorKind::Unavailable,

@@ -91,6 +91,12 @@ impl FileWatch {
         &self.path
     }
 
+    /// The path of the write-ahead log.
+    pub(crate) fn log_path(&self) -> &Path {
+        let [(path, _), _] = &self.shared;
+        path
+    }
+
     /// Compares the files with those of the first call, which must be made after the database was opened.
     ///
     /// # Errors

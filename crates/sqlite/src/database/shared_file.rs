@@ -1,6 +1,13 @@
-//! Reads a database file that SQLite has open as well.
+//! Reads a database file that SQLite has open as well, and writes its log again.
 
-use std::{fs::File, io, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read, Seek, Write},
+    path::Path,
+};
+
+/// Number of bytes of the log that are read and written at once.
+const REWRITE_CHUNK_BYTES: usize = 1 << 20;
 
 #[cfg(unix)]
 pub(crate) fn read_start(file: &File, start: &mut [u8]) -> io::Result<()> {
@@ -10,6 +17,23 @@ pub(crate) fn read_start(file: &File, start: &mut [u8]) -> io::Result<()> {
 #[cfg(not(unix))]
 pub(crate) fn read_start(mut file: File, start: &mut [u8]) -> io::Result<()> {
     io::Read::read_exact(&mut file, start)
+}
+
+/// Writes the write-ahead log in place and synchronizes it. The caller holds the write lock. SQLite holds no lock on this
+/// file that closing it could release.
+pub(crate) fn rewrite_log(path: &Path) -> io::Result<()> {
+    let mut log = File::options().read(true).write(true).open(path)?;
+    let mut chunk = vec![0; REWRITE_CHUNK_BYTES];
+    let mut offset = 0;
+    loop {
+        let length = log.read(&mut chunk)?;
+        if length == 0 {
+            return log.sync_all();
+        }
+        log.seek(io::SeekFrom::Start(offset))?;
+        log.write_all(&chunk[..length])?;
+        offset += length as u64;
+    }
 }
 
 /// Opens a database file and never closes it again. On Unix, closing any handle on a file releases all POSIX locks that

@@ -13,8 +13,9 @@ use crate::{
     cache::epoch,
     cache::writer::CacheWriter,
     database::connection,
-    database::error::CommitError,
+    database::error::{CommitError, is_failed_sync},
     database::file_watch::FileWatch,
+    database::shared_file,
     options::{SqliteOptions, Synchronous},
 };
 
@@ -78,7 +79,14 @@ pub(crate) fn run(
 ) {
     let busy_timeout = options.busy_timeout;
     let synchronous = options.synchronous;
-    let mut writer = GroupWriter { connection, watch, busy_timeout, synchronous, current_synchronous: synchronous };
+    let mut writer = GroupWriter {
+        connection,
+        watch,
+        busy_timeout,
+        synchronous,
+        current_synchronous: synchronous,
+        log_is_incomplete: false,
+    };
     let mut residue = Residue::None;
     while let Some(first) = queue.blocking_recv() {
         let mut group = vec![first];
@@ -94,7 +102,7 @@ pub(crate) fn run(
             if residue == Residue::None || !queue.is_empty() {
                 break;
             }
-            if connection::clear_log(&writer.connection, busy_timeout) {
+            if writer.clear_log() {
                 residue = Residue::None;
             }
         }
@@ -115,6 +123,8 @@ struct GroupWriter<'p> {
     synchronous: Synchronous,
     /// The current setting.
     current_synchronous: Synchronous,
+    /// True after a sync that failed, until the log was written again.
+    log_is_incomplete: bool,
 }
 
 impl GroupWriter<'_> {
@@ -124,21 +134,44 @@ impl GroupWriter<'_> {
         let mut outcomes = Vec::with_capacity(group.len());
         let is_deferred = group.iter().all(|job| job.durability == Durability::Deferred);
         let mut group = group.into_iter();
-        let prepared = self.set_synchronous(if is_deferred { Synchronous::Normal } else { self.synchronous });
+        let synchronous = if is_deferred { Synchronous::Normal } else { self.synchronous };
+        let prepared = self.complete_log().and_then(|()| self.set_synchronous(synchronous));
         let committed = prepared.and_then(|()| self.commit(&mut group, &mut outcomes));
+        self.log_is_incomplete |= committed.is_err_and(CommitError::is_failed_sync);
         // A commit into a file without a name must not be acknowledged.
         let commit_error = committed.and_then(|()| self.watch.check()).err();
         if let Some(error) = commit_error {
             outcomes.extend(group.map(|job| (job.run)(Err(error))));
         }
         let mut residue = outcomes.iter().map(|outcome| outcome.residue).max().unwrap_or(Residue::None);
-        if residue == Residue::Deleted && connection::clear_log(&self.connection, self.busy_timeout) {
+        if residue == Residue::Deleted && self.clear_log() {
             residue = Residue::None;
         }
         for outcome in outcomes {
             (outcome.reply)(commit_error);
         }
         residue
+    }
+
+    /// Writes the log again if a sync of it has failed. Linux takes the pages of a failed sync for written, so that no
+    /// later sync writes them. Without this, deferred commits among them would be a gap in the log on the disk, and a
+    /// power failure would undo everything that was acknowledged after it.
+    fn complete_log(&mut self) -> Result<(), CommitError> {
+        if self.log_is_incomplete {
+            // Keeps other processes from writing or truncating the log.
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            shared_file::rewrite_log(self.watch.log_path()).map_err(|_| CommitError::LOG_INCOMPLETE)?;
+            transaction.rollback()?;
+            self.log_is_incomplete = false;
+        }
+        Ok(())
+    }
+
+    /// Clears the log. Returns false if a reader or the disk prevents that.
+    fn clear_log(&mut self) -> bool {
+        let cleared = connection::clear_log(&self.connection, self.busy_timeout);
+        self.log_is_incomplete |= cleared.as_ref().is_err_and(is_failed_sync);
+        matches!(cleared, Ok(true))
     }
 
     /// Sets `PRAGMA synchronous` for the next commit. SQLite allows this only between transactions.
