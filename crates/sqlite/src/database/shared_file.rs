@@ -19,8 +19,8 @@ pub(crate) fn read_start(mut file: File, start: &mut [u8]) -> io::Result<()> {
     io::Read::read_exact(&mut file, start)
 }
 
-/// Writes the write-ahead log in place and synchronizes it. The caller holds the write lock. SQLite holds no lock on this
-/// file that closing it could release.
+/// Writes the write-ahead log in place and synchronizes it. The caller holds the write lock. SQLite holds no lock on
+/// this file that closing it could release.
 pub(crate) fn rewrite_log(path: &Path) -> io::Result<()> {
     let mut log = File::options().read(true).write(true).open(path)?;
     let mut chunk = vec![0; REWRITE_CHUNK_BYTES];
