@@ -11,6 +11,7 @@ mod cli_fixture;
 mod context;
 mod copy;
 mod crash;
+mod damaged_records;
 mod database;
 mod digest_crash;
 mod doors;

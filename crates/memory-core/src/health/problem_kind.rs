@@ -126,11 +126,14 @@ problem_kinds! {
     RecordTextEmpty = "record-text-empty", Manual,
         "records have no text", "restore them from a backup, or delete them with `memory forget`";
     RecordTextUnreadable = "record-text-unreadable", Manual,
-        "records have a text that is not UTF-8", "restore them from a backup";
+        "records have a text that is not UTF-8",
+        "restore them from a backup, or move them to a file with `memory doctor --repair --quarantine FILE`";
     RecordListUnreadable = "record-list-unreadable", Manual,
-        "records have entities, tags or sources that cannot be read", "restore them from a backup";
+        "records have entities, tags or sources that cannot be read",
+        "restore them from a backup, or move them to a file with `memory doctor --repair --quarantine FILE`";
     RecordMetadataUnreadable = "record-metadata-unreadable", Manual,
-        "records have metadata that are not a JSON object", "restore them from a backup";
+        "records have metadata that are not a JSON object",
+        "restore them from a backup, or move them to a file with `memory doctor --repair --quarantine FILE`";
     RecordShareInvalid = "record-share-invalid", Repair,
         "records have a confidence or importance outside of 0 to 1", "sets the nearest valid number";
     RecordValidityReversed = "record-validity-reversed", Manual,
