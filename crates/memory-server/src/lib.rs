@@ -15,6 +15,7 @@ mod limits;
 mod metrics;
 mod openapi;
 mod part;
+mod polled_body;
 mod server;
 mod sources;
 mod unread_body;

@@ -1,6 +1,7 @@
 //! The limits that apply to every guarded route, one middleware for each.
 
 mod body_timeout;
+mod checked_body;
 mod concurrency;
 mod json_values;
 mod rate;

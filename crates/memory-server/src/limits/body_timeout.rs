@@ -1,27 +1,27 @@
 //! Limits how long a request body may take to arrive.
+//!
+//! The time-out of `tower-http` begins again with each frame. A client that sends a byte now and then would hold its
+//! permit for ever.
 
 use std::{
-    io,
+    future::Future,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 
 use axum::{
     Router,
-    body::{Body, Bytes},
+    body::Body,
     extract::{Request, State},
     http::StatusCode,
     middleware::{Next, from_fn_with_state},
     response::Response,
 };
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::Body as _;
 use tokio::time::{Sleep, sleep};
 
+use super::checked_body::with_checked_body;
 use crate::fault::{ErrorFormat, Fault};
 
 /// Refuses a request whose body does not arrive in time, with 408.
@@ -44,49 +44,19 @@ async fn check_body_time(
     request: Request,
     next: Next,
 ) -> Response {
-    let is_late = Arc::new(AtomicBool::new(false));
-    let request =
-        request.map(|body| Body::new(TimedBody { body, timeout, deadline: None, is_late: Arc::clone(&is_late) }));
-    let response = next.run(request).await;
-    if is_late.load(Ordering::Relaxed) {
-        // The response was made from an incomplete body.
-        let message = format!("the request body did not arrive within {} s", timeout.as_secs());
-        return errors(Fault::new(StatusCode::REQUEST_TIMEOUT, message));
-    }
-    response
-}
-
-/// A request body that ends in an error at the deadline. The time starts when the body is first waited for.
-struct TimedBody {
-    body: Body,
-    timeout: Duration,
-    deadline: Option<Pin<Box<Sleep>>>,
-    is_late: Arc<AtomicBool>,
-}
-
-impl HttpBody for TimedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
-            return Poll::Ready(frame);
+    // The time starts when the body is first waited for.
+    let mut deadline: Option<Pin<Box<Sleep>>> = None;
+    let check = move |body: Pin<&mut Body>, context: &mut Context<'_>| {
+        let polled = body.poll_frame(context);
+        if polled.is_ready() {
+            return Ok(polled);
         }
-        let timeout = self.timeout;
-        let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
-        ready!(deadline.as_mut().poll(context));
-        self.is_late.store(true, Ordering::Relaxed);
-        Poll::Ready(Some(Err(axum::Error::new(io::Error::from(io::ErrorKind::TimedOut)))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+        let deadline = deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
+        if deadline.as_mut().poll(context).is_pending() {
+            return Ok(Poll::Pending);
+        }
+        let message = format!("the request body did not arrive within {} s", timeout.as_secs());
+        Err(Fault::new(StatusCode::REQUEST_TIMEOUT, message))
+    };
+    with_checked_body(request, next, errors, check).await
 }

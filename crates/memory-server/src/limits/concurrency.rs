@@ -1,28 +1,23 @@
 //! Limits how many requests are served at a time: in all, and for each key.
 
-use std::{
-    collections::BTreeMap,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{collections::BTreeMap, pin::Pin, sync::Arc, task::Context, time::Duration};
 
 use axum::{
     Router,
-    body::{Body, Bytes},
+    body::Body,
     extract::{Request, State},
     http::StatusCode,
     middleware::{Next, from_fn_with_state},
     response::Response,
 };
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::Body as _;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     access::Access,
     fault::{ErrorFormat, Fault},
+    polled_body::polled_body,
 };
 
 /// The `Retry-After` of a refused request.
@@ -94,31 +89,10 @@ async fn limit_concurrency(
         Err(fault) => return errors(fault),
     };
     let response = next.run(request).await;
-    response.map(|body| Body::new(PermitBody { body, _permits: permits }))
-}
-
-/// A response body that holds the permits of its request until it has been sent or dropped.
-struct PermitBody {
-    body: Body,
-    _permits: Permits,
-}
-
-impl HttpBody for PermitBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+    // The permits are held until the response has been sent or dropped.
+    let poll = move |body: Pin<&mut Body>, context: &mut Context<'_>| {
+        let _held = &permits;
+        body.poll_frame(context)
+    };
+    response.map(|body| polled_body(body, poll))
 }

@@ -3,23 +3,20 @@
 
 use std::{
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use axum::{
     Router,
-    body::{Body, Bytes},
+    body::Body,
     extract::{Request, State},
     http::StatusCode,
     middleware::{Next, from_fn_with_state},
     response::Response,
 };
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::Body as _;
 
+use super::checked_body::with_checked_body;
 use crate::fault::{ErrorFormat, Fault};
 
 /// Maximum number of values in the body of a request. A chat of 10,000 messages has 30,000.
@@ -31,16 +28,20 @@ pub(super) fn limit_json_values(router: Router, errors: ErrorFormat) -> Router {
 }
 
 async fn check_values(State(errors): State<ErrorFormat>, request: Request, next: Next) -> Response {
-    let has_too_many = Arc::new(AtomicBool::new(false));
-    let count = ValueCount::default();
-    let request = request.map(|body| Body::new(CountedBody { body, count, has_too_many: Arc::clone(&has_too_many) }));
-    let response = next.run(request).await;
-    if has_too_many.load(Ordering::Relaxed) {
-        // The response was made from an incomplete body.
-        let message = format!("the request has more than {MAX_JSON_VALUES} JSON values; send it in several requests");
-        return errors(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, message));
-    }
-    response
+    let mut count = ValueCount::default();
+    let check = move |body: Pin<&mut Body>, context: &mut Context<'_>| {
+        let polled = body.poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            frame.data_ref().into_iter().for_each(|bytes| count.add(bytes));
+        }
+        if count.values > MAX_JSON_VALUES {
+            let message =
+                format!("the request has more than {MAX_JSON_VALUES} JSON values; send it in several requests");
+            return Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, message));
+        }
+        Ok(polled)
+    };
+    with_checked_body(request, next, errors, check).await
 }
 
 /// Estimates the number of values by the opening brackets and the commas outside of strings. A value alone in its list
@@ -87,41 +88,6 @@ impl ValueCount {
                 (position, _) => position,
             };
         }
-    }
-}
-
-/// A request body that ends in an error after too many values.
-struct CountedBody {
-    body: Body,
-    count: ValueCount,
-    has_too_many: Arc<AtomicBool>,
-}
-
-impl HttpBody for CountedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-        if let Some(bytes) = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()) {
-            self.count.add(bytes);
-        }
-        if self.count.values > MAX_JSON_VALUES {
-            self.has_too_many.store(true, Ordering::Relaxed);
-            return Poll::Ready(Some(Err(axum::Error::new("too many JSON values"))));
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 
