@@ -1,11 +1,6 @@
 //! The audit log: reading and verifying it.
 
-use axum::{
-    Json, Router,
-    extract::{Query, State},
-    http::StatusCode,
-    response::IntoResponse,
-};
+use axum::{Json, Router, extract::State, http::StatusCode, response::IntoResponse};
 use memory_engine::{
     MemoryEngine, RecordId, Result, Scope, Timestamp,
     audit::{AuditAction, AuditEntry, AuditHead, AuditQuery},
@@ -20,6 +15,7 @@ use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes},
     part::ServerPart,
+    request::{OwnerName, UrlQuery, check_limit},
     server::Server,
 };
 
@@ -143,9 +139,8 @@ fn routes() -> Routes<MemoryEngine> {
 async fn entries(
     State(engine): State<MemoryEngine>,
     access: Access,
-    query: Result<Query<EntriesQuery>, axum::extract::rejection::QueryRejection>,
+    UrlQuery(query): UrlQuery<EntriesQuery>,
 ) -> Result<Json<EntriesAnswer>, Fault> {
-    let Query(query) = query.map_err(|e| Fault::bad_request(e.body_text()))?;
     let scope = query.scope(&access)?;
     let audit_query = query.audit_query()?;
     if !access.is_for_all_users() {
@@ -186,9 +181,8 @@ fn to_json(entries: &[AuditEntry]) -> Result<Vec<Value>, Fault> {
 async fn verification(
     State(engine): State<MemoryEngine>,
     access: Access,
-    query: Result<Query<VerifyQuery>, axum::extract::rejection::QueryRejection>,
+    UrlQuery(query): UrlQuery<VerifyQuery>,
 ) -> Result<Json<VerifyAnswer>, Fault> {
-    let Query(query) = query.map_err(|e| Fault::bad_request(e.body_text()))?;
     if !access.is_for_all_users() {
         let message = "the audit log of a tenant is one chain; verify it with a key for all users";
         return Err(Fault::new(StatusCode::FORBIDDEN, message));
@@ -206,20 +200,12 @@ async fn verification(
 
 impl EntriesQuery {
     fn scope(&self, access: &Access) -> Result<Scope> {
-        let non_empty = |name: &str| Some(name.trim().to_owned()).filter(|name| !name.is_empty());
-        access.scope(&Owner {
-            user: non_empty(&self.user_id),
-            agent: non_empty(&self.agent_id),
-            session: non_empty(&self.session_id),
-            branch: None,
-        })
+        let [user, agent, session] = [&self.user_id, &self.agent_id, &self.session_id].map(OwnerName::named);
+        access.scope(&Owner { user, agent, session, branch: None })
     }
 
     fn audit_query(&self) -> Result<AuditQuery, Fault> {
-        let limit = self.limit.unwrap_or(AuditQuery::DEFAULT_LIMIT);
-        if !(1..=MAX_ENTRIES).contains(&limit) {
-            return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_ENTRIES}")));
-        }
+        let limit = check_limit(self.limit.unwrap_or(AuditQuery::DEFAULT_LIMIT), MAX_ENTRIES)?;
         let mut query = AuditQuery::newest(limit).with_after(self.after);
         query.oldest_first = self.oldest_first;
         query.key.clone_from(&self.key);

@@ -19,7 +19,7 @@ use self::{
     scan::{ScanParams, ScanReport},
     search::SessionReport,
     search_report::SearchParams,
-    session::OwnerQuery,
+    session::SessionOwner,
     stats::Report,
 };
 use crate::{
@@ -76,23 +76,24 @@ pub(crate) fn build(
 }
 
 fn routes() -> Routes<MemoryEngine> {
-    let reindex = ApiOperation::new("reindex", "Queues all records of the session for indexing.").query::<OwnerQuery>();
+    let reindex =
+        ApiOperation::new("reindex", "Queues all records of the session for indexing.").query::<SessionOwner>();
     let reindex = reindex.response::<ReindexProgress>("202", "The jobs are queued.", "application/json");
     let routes = Routes::new("debug", "Inspects the memory of a session.");
     table! {
         routes.post("/api/memory/{session_id}/reindex", reindex::start, reindex);
         get "/api/memory/{session_id}/reindex/{id}" => reindex::progress, "reindexProgress",
-            "Returns the progress of indexing.", query OwnerQuery => ReindexProgress;
+            "Returns the progress of indexing.", query SessionOwner => ReindexProgress;
         get "/api/memory/{session_id}/stats" => stats::show, "stats",
-            "Counts the records of the session, and lists failed jobs.", query OwnerQuery => Report;
+            "Counts the records of the session, and lists failed jobs.", query SessionOwner => Report;
         get "/api/memory/{session_id}/search" => search::by_url, "searchByUrl",
             "Recalls memories for a query in the URL, and explains each hit.",
-            query OwnerQuery, query SearchParams => SessionReport;
+            query SessionOwner, query SearchParams => SessionReport;
         post "/api/memory/{session_id}/search" => search::by_body, "searchByBody",
             "Recalls memories for a query in the body, and explains each hit.",
-            query OwnerQuery, body SearchParams => SessionReport;
+            query SessionOwner, body SearchParams => SessionReport;
         post "/api/memory/{session_id}/scan-secrets" => scan::run, "scanSecrets",
             "Counts secrets and personal data in the session by rule, and masks them on request.",
-            query OwnerQuery, body ScanParams => ScanReport;
+            query SessionOwner, body ScanParams => ScanReport;
     }
 }

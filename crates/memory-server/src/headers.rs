@@ -5,7 +5,7 @@ use percent_encoding::percent_decode;
 
 #[cfg(any(feature = "hooks", feature = "tools"))]
 use crate::access::{Access, Owner};
-use crate::fault::Fault;
+use crate::{fault::Fault, request::non_empty};
 
 /// Returns the trimmed text of a header: UTF-8, percent-encoded or not. `None` if it is missing or blank.
 ///
@@ -15,7 +15,7 @@ pub(crate) fn header_text(headers: &HeaderMap, name: &str) -> Result<Option<Stri
     let Some(value) = headers.get(name) else { return Ok(None) };
     let text = percent_decode(value.as_bytes()).decode_utf8();
     let text = text.map_err(|_| Fault::bad_request(format!("the header {name} is not UTF-8; percent-encode it")))?;
-    Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
+    Ok(non_empty(&text).map(str::to_owned))
 }
 
 /// Returns the scope of the user whom a request names: in the header `X-User-Id`, or else in the URL. Without a name it
@@ -30,7 +30,7 @@ pub(crate) fn user_scope(
     in_url: &str,
     default_user: &str,
 ) -> Result<memory_engine::Scope, Fault> {
-    let in_url = Some(in_url.trim().to_owned()).filter(|user| !user.is_empty());
+    let in_url = non_empty(in_url).map(str::to_owned);
     // For a key of several users, `Access` reports that the user is missing.
     let default_user = || access.is_for_all_users().then(|| default_user.to_owned());
     let user = header_text(headers, "x-user-id")?.or(in_url).or_else(default_user);

@@ -16,6 +16,7 @@ mod metrics;
 mod openapi;
 mod part;
 mod polled_body;
+mod request;
 mod server;
 mod sources;
 mod unread_body;

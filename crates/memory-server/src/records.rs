@@ -1,7 +1,6 @@
 //! Changes of records under `/api/records`: pins, importance, expiry, corrections, and retractions that can be
 //! restored.
 
-mod body;
 mod edit;
 mod patch;
 mod restore;

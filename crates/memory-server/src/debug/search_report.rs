@@ -11,7 +11,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
+use crate::{
+    fault::Fault,
+    request::{check_limit, non_empty},
+};
 
 /// Maximum number of hits of a search.
 const MAX_LIMIT: usize = 100;
@@ -132,15 +135,13 @@ pub(crate) async fn search(engine: &MemoryEngine, scope: &Scope, params: SearchP
 
 impl SearchParams {
     fn query(self, zone: &TimeZone) -> Result<RecallQuery, Fault> {
-        if !(1..=MAX_LIMIT).contains(&self.limit) {
-            return Err(Fault::bad_request(format!("limit is {}; it must be from 1 to {MAX_LIMIT}", self.limit)));
+        let limit = check_limit(self.limit, MAX_LIMIT)?;
+        let mut query = RecallQuery::new(self.query).with_limit(limit);
+        if let Some(scene) = non_empty(&self.scene) {
+            query = query.in_scene(scene);
         }
-        let mut query = RecallQuery::new(self.query).with_limit(self.limit);
-        if !self.scene.trim().is_empty() {
-            query = query.in_scene(self.scene.trim());
-        }
-        if !self.kind.trim().is_empty() {
-            query = query.with_filter(Filter::eq(Field::Kind, self.kind.trim()));
+        if let Some(kind) = non_empty(&self.kind) {
+            query = query.with_filter(Filter::eq(Field::Kind, kind));
         }
         if !self.since.trim().is_empty() {
             query = query.since(Timestamp::parse_in(&self.since, zone)?);

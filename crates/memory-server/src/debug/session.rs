@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{FromRequest, FromRequestParts, Path, Query, Request},
+    extract::{FromRequest, FromRequestParts, Path, Request},
     http::request::Parts,
 };
 use memory_engine::Scope;
@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use crate::{
     access::{Access, Owner},
     fault::Fault,
+    request::{OwnerName as _, parse_query},
 };
 
 /// The session of a request: its id is in the path and its owner in the query. The key has access to it.
@@ -32,7 +33,7 @@ struct SessionPath {
 /// The owner of a session. An empty name counts as missing.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct OwnerQuery {
+pub(super) struct SessionOwner {
     /// The user. Default: the only user of the key.
     user_id: String,
     /// The agent.
@@ -62,21 +63,21 @@ impl<S: Send + Sync, T: Params> FromRequestParts<S> for Session<T> {
         let access = <Access as FromRequestParts<S>>::from_request_parts(parts, state).await?;
         let path = Path::<SessionPath>::from_request_parts(parts, state).await;
         let Path(SessionPath { session_id }) = path.map_err(|e| Fault::bad_request(e.body_text()))?;
-        let pairs: Vec<(String, String)> = query(parts)?;
+        let pairs: Vec<(String, String)> = parse_query(&parts.uri)?;
         // A mistyped user_id must not reach the memory of all users.
         let known = ["user_id", "agent_id", "branch"].iter().chain(T::NAMES);
         if let Some((name, _)) = pairs.iter().find(|(name, _)| !known.clone().any(|known| known == name)) {
             let known = known.copied().collect::<Vec<_>>().join(", ");
             return Err(Fault::bad_request(format!("unknown parameter {name:?} in the URL; known are {known}")));
         }
-        let owner: OwnerQuery = query(parts)?;
+        let owner: SessionOwner = parse_query(&parts.uri)?;
         let owner = Owner {
-            user: non_empty(owner.user_id),
-            agent: non_empty(owner.agent_id),
+            user: owner.user_id.named(),
+            agent: owner.agent_id.named(),
             session: Some(session_id.clone()),
-            branch: non_empty(owner.branch),
+            branch: owner.branch.named(),
         };
-        Ok(Self { scope: access.scope(&owner)?, id: session_id, params: query(parts)? })
+        Ok(Self { scope: access.scope(&owner)?, id: session_id, params: parse_query(&parts.uri)? })
     }
 }
 
@@ -95,13 +96,4 @@ impl<S: Send + Sync, T: Params> FromRequest<S> for StrictJson<T> {
         }
         serde_json::from_value(Value::Object(body)).map(Self).map_err(|e| Fault::bad_request(e.to_string()))
     }
-}
-
-fn query<T: DeserializeOwned>(parts: &Parts) -> Result<T, Fault> {
-    let query = Query::try_from_uri(&parts.uri);
-    query.map(|Query(query)| query).map_err(|e| Fault::bad_request(e.body_text()))
-}
-
-fn non_empty(name: String) -> Option<String> {
-    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }

@@ -16,35 +16,27 @@ use super::state::DeletionsState;
 use crate::{
     access::{Access, Owner},
     fault::Fault,
+    request::{OwnerParams as _, owner_params},
 };
 
-/// A deletion: the owner, and exactly one of `ids`, `filter` and `everything`.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DeletionRequest {
-    /// The user. Default: the only user of the key. A key for all users may leave it out together with `ids`.
-    #[serde(default)]
-    user_id: Option<String>,
-    /// The agent.
-    #[serde(default)]
-    agent_id: Option<String>,
-    /// The conversation.
-    #[serde(default)]
-    session_id: Option<String>,
-    /// The branch of the conversation.
-    #[serde(default)]
-    branch: Option<String>,
-    /// The ids of the records.
-    #[serde(default)]
-    #[schemars(with = "Option<Vec<String>>")]
-    ids: Option<Vec<RecordId>>,
-    /// A filter of the records, in the engine's JSON format.
-    #[serde(default)]
-    #[schemars(with = "Option<Map<String, Value>>")]
-    filter: Option<Filter>,
-    /// True to delete everything of the owner.
-    #[serde(default)]
-    everything: bool,
+owner_params! {
+    "The user. Default: the only user of the key. A key for all users may leave it out together with `ids`.";
+    /// A deletion: the owner, and exactly one of `ids`, `filter` and `everything`.
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub(crate) struct DeletionRequest: Option<String> {
+        /// The ids of the records.
+        #[serde(default)]
+        #[schemars(with = "Option<Vec<String>>")]
+        ids: Option<Vec<RecordId>>,
+        /// A filter of the records, in the engine's JSON format.
+        #[serde(default)]
+        #[schemars(with = "Option<Map<String, Value>>")]
+        filter: Option<Filter>,
+        /// True to delete everything of the owner.
+        #[serde(default)]
+        everything: bool,
+    }
 }
 
 /// The result of a deletion.
@@ -103,13 +95,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 impl DeletionRequest {
     /// Returns the scope of the request, to which the caller has access, and the records to delete.
     pub(crate) fn resolve(self, access: &Access) -> Result<(Scope, Forget), Fault> {
-        let owner = Owner {
-            user: non_empty(self.user_id),
-            agent: non_empty(self.agent_id),
-            session: non_empty(self.session_id),
-            branch: non_empty(self.branch),
-        };
-        let scope = access.scope(&owner)?;
+        let scope = access.scope(&self.owner())?;
         let target = match (self.ids, self.filter, self.everything) {
             (Some(ids), None, false) => Forget::Ids(ids),
             (None, Some(filter), false) => Forget::Matching(filter),
@@ -164,8 +150,4 @@ pub(super) async fn verify(
 fn scope_of(access: &Access, certificate: &DeletionCertificate) -> Result<Scope, Fault> {
     let owner = Owner { user: certificate.scope.user_name().map(str::to_owned), ..Owner::default() };
     Ok(access.scope(&owner)?)
-}
-
-fn non_empty(name: Option<String>) -> Option<String> {
-    name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
 }

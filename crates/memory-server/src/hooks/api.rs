@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Json,
     body::Bytes,
-    extract::{Path, Query, State, rejection::QueryRejection},
+    extract::{Path, State},
     http::{HeaderMap, HeaderValue},
     response::{IntoResponse, Response},
 };
@@ -20,6 +20,7 @@ use crate::{
     fault::Fault,
     headers::user_scope,
     openapi::{ApiOperation, Routes},
+    request::UrlQuery,
 };
 
 const DEGRADED_HEADER: &str = "x-memory-degraded";
@@ -72,11 +73,10 @@ async fn handle(
     State(hooks): State<Arc<HooksState>>,
     access: Access,
     Path(agent): Path<String>,
-    query: Result<Query<HookQuery>, QueryRejection>,
+    UrlQuery(query): UrlQuery<HookQuery>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Fault> {
-    let Query(query) = query.map_err(|error| Fault::bad_request(error.body_text()))?;
     let agent: Agent = agent.parse().map_err(|error: memory_engine::Error| Fault::not_found(error.message()))?;
     let input: Value = serde_json::from_slice(&body)
         .map_err(|error| Fault::bad_request(format!("the body is not JSON: {error}; send the object of the hook")))?;

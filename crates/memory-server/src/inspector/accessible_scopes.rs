@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use axum::{
-    extract::{FromRequestParts, Query, rejection::QueryRejection},
-    http::request::Parts,
-};
+use axum::{extract::FromRequestParts, http::request::Parts};
 use memory_engine::Scope;
 
-use super::query::{OWNER_NAMES, OwnerQuery};
+use super::query::OWNER_NAMES;
 use crate::{
-    access::{Access, Owner},
+    access::Access,
     fault::Fault,
+    request::{OwnerNames, OwnerParams as _, parse_query},
 };
 
 /// The scope of the owner that a request names; without a name, all scopes that its key may access. A key of several
@@ -30,15 +28,13 @@ impl<S: Send + Sync> FromRequestParts<S> for AccessibleScopes {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Fault> {
         let access = <Access as FromRequestParts<S>>::from_request_parts(parts, state).await?;
-        let invalid = |e: QueryRejection| Fault::bad_request(e.body_text());
-        let Query(named) = Query::<BTreeMap<String, String>>::try_from_uri(&parts.uri).map_err(invalid)?;
+        let named: BTreeMap<String, String> = parse_query(&parts.uri)?;
         // A mistyped name must not lead to the figures of all users.
         if let Some(unknown) = named.keys().find(|name| !OWNER_NAMES.contains(&name.as_str())) {
             let names = OWNER_NAMES.join(", ");
             return Err(Fault::bad_request(format!("unknown parameter '{unknown}'; the parameters are {names}")));
         }
-        let Query(owner) = Query::<OwnerQuery>::try_from_uri(&parts.uri).map_err(invalid)?;
-        let owner = Owner::from(owner);
+        let owner = parse_query::<OwnerNames>(&parts.uri)?.owner();
         let scopes = if owner.is_empty() { access.scopes()? } else { vec![access.scope(&owner)?] };
         Ok(Self { scopes, is_for_all_users: access.is_for_all_users(), reads_process: access.reads_process() })
     }

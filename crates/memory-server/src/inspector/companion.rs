@@ -12,13 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     companion_view::{ChangeView, CompanionView, DayView, MomentView, StageView},
-    query::{OwnerQuery, Scoped},
+    query::Scoped,
     record::RecordView,
     state::InspectorState,
 };
 use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes},
+    request::OwnerNames,
 };
 
 /// Maximum number of companions in an answer.
@@ -77,7 +78,7 @@ type StoredCompanion = (Record, CompanionState);
 
 pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
     let operation = ApiOperation::new("inspectorCompanion", "Shows affection, stages and key moments of a companion.");
-    let operation = operation.query::<OwnerQuery>().query::<CompanionParams>().answer::<CompanionReport>();
+    let operation = operation.query::<OwnerNames>().query::<CompanionParams>().answer::<CompanionReport>();
     routes.get("/api/inspector/companion", show_companion, operation)
 }
 

@@ -19,15 +19,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::format::{ContextPath, ContextPreview};
-use super::{
-    query::{OwnerQuery, Scoped},
-    state::InspectorState,
-};
+use super::{query::Scoped, state::InspectorState};
 use crate::{
     access::{Access, Owner},
     debug::search_report::rounded_ms,
     fault::Fault,
     openapi::{ApiOperation, Routes},
+    request::OwnerNames,
 };
 
 /// Maximum number of earlier messages in a request.
@@ -87,7 +85,7 @@ pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
         "inspectorContext",
         "Returns the memories that the server would put before a model for a message. Stores nothing.",
     );
-    let operation = operation.query::<OwnerQuery>().body::<PreviewRequest>().answer::<ContextPreview>();
+    let operation = operation.query::<OwnerNames>().body::<PreviewRequest>().answer::<ContextPreview>();
     routes.post("/api/inspector/context", show, operation)
 }
 

@@ -4,16 +4,19 @@ mod evidence;
 mod expiry;
 mod picture;
 
-use super::{query::OwnerQuery, state::InspectorState};
-use crate::openapi::{ApiOperation, Routes};
+use super::state::InspectorState;
+use crate::{
+    openapi::{ApiOperation, Routes},
+    request::OwnerNames,
+};
 
 /// Adds the routes of the view.
 pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
     let graph = ApiOperation::new("inspectGraph", "Returns the best-connected entities, or those near some names.");
-    let graph = graph.query::<OwnerQuery>().query::<picture::GraphParams>().answer::<picture::GraphPicture>();
+    let graph = graph.query::<OwnerNames>().query::<picture::GraphParams>().answer::<picture::GraphPicture>();
     let evidence = ApiOperation::new("inspectGraphEvidence", "Returns the records behind an entity or relation.");
     let evidence =
-        evidence.query::<OwnerQuery>().query::<evidence::EvidenceParams>().answer::<evidence::GraphEvidence>();
+        evidence.query::<OwnerNames>().query::<evidence::EvidenceParams>().answer::<evidence::GraphEvidence>();
     routes.get("/api/inspector/graph", picture::show_graph, graph).get(
         "/api/inspector/graph/evidence",
         evidence::show_evidence,

@@ -10,10 +10,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::{process::ProcessFigures, samples::Samples};
-use super::{accessible_scopes::AccessibleScopes, query::OwnerQuery, state::InspectorState};
+use super::{accessible_scopes::AccessibleScopes, state::InspectorState};
 use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes},
+    request::OwnerNames,
 };
 
 /// Maximum number of degraded recalls in an answer.
@@ -52,7 +53,7 @@ struct DegradedStage {
 
 pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
     let show = ApiOperation::new("inspectorOperations", "Returns latencies, errors, tokens and degraded recalls.");
-    routes.get("/api/inspector/operations", show_operations, show.query::<OwnerQuery>().answer::<Operations>())
+    routes.get("/api/inspector/operations", show_operations, show.query::<OwnerNames>().answer::<Operations>())
 }
 
 async fn show_operations(

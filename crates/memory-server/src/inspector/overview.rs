@@ -16,10 +16,11 @@ use self::{
     stats::stats_of,
     storage::{Backend, Storage},
 };
-use super::{accessible_scopes::AccessibleScopes, query::OwnerQuery, state::InspectorState};
+use super::{accessible_scopes::AccessibleScopes, state::InspectorState};
 use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes},
+    request::OwnerNames,
 };
 
 /// Maximum number of failed jobs in an answer.
@@ -110,10 +111,10 @@ pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
     let show =
         ApiOperation::new("inspectorOverview", "Counts records, queued jobs and failures, and names the backend.");
     let growth = ApiOperation::new("inspectorGrowth", "Counts records by kind and day, or by kind and week.");
-    routes.get("/api/inspector/overview", show_overview, show.query::<OwnerQuery>().answer::<Overview>()).get(
+    routes.get("/api/inspector/overview", show_overview, show.query::<OwnerNames>().answer::<Overview>()).get(
         "/api/inspector/overview/growth",
         show_growth,
-        growth.query::<OwnerQuery>().answer::<Growth>(),
+        growth.query::<OwnerNames>().answer::<Growth>(),
     )
 }
 

@@ -12,6 +12,7 @@ use crate::{
     access::Access,
     fault::Fault,
     openapi::{ApiOperation, Routes},
+    request::OwnerNames,
 };
 
 /// Maximum number of users or conversations in an answer. The newest are kept.
@@ -73,7 +74,7 @@ pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
     routes.get("/api/inspector/users", list_users, users.answer::<Users>()).get(
         "/api/inspector/addresses",
         list_addresses,
-        addresses.query::<super::query::OwnerQuery>().answer::<Addresses>(),
+        addresses.query::<OwnerNames>().answer::<Addresses>(),
     )
 }
 

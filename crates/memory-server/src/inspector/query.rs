@@ -1,7 +1,7 @@
 //! The owner that a request of the inspector names, and its other parameters.
 
 use axum::{
-    extract::{FromRequestParts, Query},
+    extract::FromRequestParts,
     http::{Uri, request::Parts},
 };
 use memory_engine::Scope;
@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{
-    access::{Access, Owner},
+    access::Access,
     fault::Fault,
+    request::{OwnerNames, OwnerParams as _, parse_query},
 };
 
 /// The names of the owner's dimensions in the URL.
@@ -24,20 +25,6 @@ pub(super) struct Scoped<P = NoParams> {
     pub(super) params: P,
 }
 
-/// The owner in the URL. An empty name counts as missing.
-#[derive(Default, Deserialize, JsonSchema)]
-#[serde(default)]
-pub(super) struct OwnerQuery {
-    /// The user. Default: the only user of the key, or all users of the tenant.
-    user_id: String,
-    /// The agent.
-    agent_id: String,
-    /// The conversation.
-    session_id: String,
-    /// The branch of the conversation.
-    branch: String,
-}
-
 /// No parameters besides the owner.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -49,33 +36,21 @@ impl<S: Send + Sync, P: DeserializeOwned> FromRequestParts<S> for Scoped<P> {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Fault> {
         let access = <Access as FromRequestParts<S>>::from_request_parts(parts, state).await?;
-        let owner: OwnerQuery = parse_query(&parts.uri)?;
-        let scope = access.scope(&owner.into())?;
-        let params = parse_query(&without_owner(&parts.uri)?)?;
+        let names: OwnerNames = parse_query(&with_pairs(&parts.uri, is_of_owner)?)?;
+        let scope = access.scope(&names.owner())?;
+        let params = parse_query(&with_pairs(&parts.uri, |pair| !is_of_owner(pair))?)?;
         Ok(Self { scope, access, params })
     }
 }
 
-impl From<OwnerQuery> for Owner {
-    fn from(query: OwnerQuery) -> Self {
-        let [user, agent, session, branch] =
-            [query.user_id, query.agent_id, query.session_id, query.branch].map(non_empty);
-        Self { user, agent, session, branch }
-    }
+/// Returns true for a parameter that names the owner.
+fn is_of_owner(pair: &str) -> bool {
+    OWNER_NAMES.contains(&pair.split('=').next().unwrap_or_default())
 }
 
-/// Returns a URL with the parameters that do not name the owner.
-fn without_owner(uri: &Uri) -> Result<Uri, Fault> {
-    let is_owner = |pair: &&str| OWNER_NAMES.contains(&pair.split('=').next().unwrap_or_default());
-    let rest: Vec<_> = uri.query().unwrap_or_default().split('&').filter(|pair| !is_owner(pair)).collect();
-    let uri = format!("/?{}", rest.join("&")).parse();
+/// Returns a URL with the selected parameters.
+fn with_pairs(uri: &Uri, is_selected: impl Fn(&str) -> bool) -> Result<Uri, Fault> {
+    let pairs: Vec<_> = uri.query().unwrap_or_default().split('&').filter(|pair| is_selected(pair)).collect();
+    let uri = format!("/?{}", pairs.join("&")).parse();
     uri.map_err(|_| Fault::bad_request("the query of the URL is not valid"))
-}
-
-fn parse_query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Fault> {
-    Query::try_from_uri(uri).map(|Query(query)| query).map_err(|e| Fault::bad_request(e.body_text()))
-}
-
-fn non_empty(name: String) -> Option<String> {
-    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }

@@ -1,19 +1,13 @@
 //! The search of the inspector: hits of all conversations of an owner, with everything that made their order.
 
-use axum::{
-    Json,
-    extract::{Query, State},
-    http::Uri,
-};
+use axum::{Json, extract::State, http::Uri};
 
-use super::{
-    query::{OwnerQuery, Scoped},
-    state::InspectorState,
-};
+use super::{query::Scoped, state::InspectorState};
 use crate::{
     debug::search_report::{SEARCH_PARAMETERS, SearchParams, SearchReport, search},
     fault::Fault,
     openapi::{ApiOperation, Routes},
+    request::{OwnerNames, parse_query},
 };
 
 /// Parameters as they are in the URL: their names are compared with the known ones before they are read.
@@ -24,7 +18,7 @@ pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
         "inspectorSearch",
         "Recalls memories of an owner, and explains each hit: scores, and ranks after each step.",
     );
-    let operation = operation.query::<OwnerQuery>().query::<SearchParams>().answer::<SearchReport>();
+    let operation = operation.query::<OwnerNames>().query::<SearchParams>().answer::<SearchReport>();
     routes.get("/api/inspector/search", by_url, operation)
 }
 
@@ -38,6 +32,5 @@ async fn by_url(
         let message = format!("unknown parameter {name:?} in the URL; besides those of the owner, known are {known}");
         return Err(Fault::bad_request(message));
     }
-    let Query(params) = Query::try_from_uri(&uri).map_err(|error| Fault::bad_request(error.body_text()))?;
-    Ok(Json(search(&state.engine, &scoped.scope, params).await?))
+    Ok(Json(search(&state.engine, &scoped.scope, parse_query(&uri)?).await?))
 }

@@ -10,14 +10,11 @@ use memory_engine::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    query::{OwnerQuery, Scoped},
-    record::RecordView,
-    state::InspectorState,
-};
+use super::{query::Scoped, record::RecordView, state::InspectorState};
 use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes},
+    request::{OwnerNames, check_limit},
 };
 
 const MAX_LIMIT: usize = 200;
@@ -81,7 +78,7 @@ struct Entry {
 
 pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
     let operation = ApiOperation::new("inspectorTimeline", "Lists turns in order of time, with what was derived.");
-    let operation = operation.query::<OwnerQuery>().query::<TimelineParams>().answer::<TimelinePage>();
+    let operation = operation.query::<OwnerNames>().query::<TimelineParams>().answer::<TimelinePage>();
     routes.get("/api/inspector/timeline", show_timeline, operation)
 }
 
@@ -155,10 +152,7 @@ fn is_current(record: &Record) -> bool {
 
 impl TimelineParams {
     fn query(&self, engine: &MemoryEngine) -> Result<ScanQuery, Fault> {
-        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
-        }
+        let limit = check_limit(self.limit.unwrap_or(DEFAULT_LIMIT), MAX_LIMIT)?;
         let mut query = match self.order {
             TimelineOrder::Newest => ScanQuery::newest(limit),
             TimelineOrder::Oldest => ScanQuery::oldest(limit),

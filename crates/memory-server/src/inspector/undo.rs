@@ -10,14 +10,11 @@ use memory_engine::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    query::{OwnerQuery, Scoped},
-    record::RecordView,
-    state::InspectorState,
-};
+use super::{query::Scoped, record::RecordView, state::InspectorState};
 use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes},
+    request::{OwnerNames, check_ids, check_limit, non_empty},
 };
 
 /// Maximum number of ids of a request.
@@ -92,12 +89,12 @@ pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
         .get(
             "/api/inspector/undo/records",
             show_records,
-            records.query::<OwnerQuery>().query::<RecordsParams>().answer::<RecordsReply>(),
+            records.query::<OwnerNames>().query::<RecordsParams>().answer::<RecordsReply>(),
         )
         .get(
             "/api/inspector/undo/branches",
             list_branches,
-            branches.query::<OwnerQuery>().query::<BranchesParams>().answer::<BranchesPage>(),
+            branches.query::<OwnerNames>().query::<BranchesParams>().answer::<BranchesPage>(),
         )
 }
 
@@ -107,10 +104,7 @@ async fn show_records(
 ) -> Result<Json<RecordsReply>, Fault> {
     let ids = params.ids.split(',').map(str::trim).filter(|id| !id.is_empty());
     let ids: Vec<RecordId> = ids.map(str::parse).collect::<memory_engine::Result<_>>()?;
-    if ids.is_empty() || ids.len() > MAX_IDS {
-        let count = ids.len();
-        return Err(Fault::bad_request(format!("ids has {count} entries; name from 1 to {MAX_IDS} records")));
-    }
+    check_ids(&ids, MAX_IDS)?;
     state.engine.audit().log_export(&scope, "inspector.records").await?;
     let records = state.engine.get_all(&scope, &ids).await?;
     let missing = ids.iter().zip(&records).filter(|(_, record)| record.is_none()).map(|(id, _)| id.to_string());
@@ -124,12 +118,8 @@ async fn list_branches(
     State(state): State<InspectorState>,
     Scoped { scope, params, .. }: Scoped<BranchesParams>,
 ) -> Result<Json<BranchesPage>, Fault> {
-    let limit = params.limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
-    }
-    let after = Some(params.cursor.trim()).filter(|cursor| !cursor.is_empty());
-    let after = after.map(str::parse::<Cursor>).transpose()?;
+    let limit = check_limit(params.limit.unwrap_or(DEFAULT_LIMIT), MAX_LIMIT)?;
+    let after = non_empty(&params.cursor).map(str::parse::<Cursor>).transpose()?;
     state.engine.audit().log_export(&scope, "inspector.branches").await?;
     let forks = Filter::eq(Field::Kind, Kind::ledger("fork").as_str());
     let page = state.engine.scan(&scope, &ScanQuery::newest(limit).with_filter(forks).with_after(after)).await?;

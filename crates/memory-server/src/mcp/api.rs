@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use super::caller::OwnerQuery;
+use super::caller::CallerNames;
 use crate::{
     fault::ErrorBody,
     openapi::{ApiOperation, Section},
@@ -12,7 +12,7 @@ use crate::{
 
 pub(super) fn section() -> Section {
     let operation = ApiOperation::new("mcp", "Handles one JSON-RPC message of the Model Context Protocol.")
-        .query::<OwnerQuery>()
+        .query::<CallerNames>()
         .headers::<McpHeaders>()
         .body::<JsonRpcMessage>()
         .answer::<JsonRpcMessage>()

@@ -1,9 +1,6 @@
 //! The caller of a request: its access and the owner that it names.
 
-use axum::{
-    extract::Query,
-    http::{HeaderMap, Uri},
-};
+use axum::http::{HeaderMap, Uri};
 use memory_engine::{Result, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,6 +9,7 @@ use crate::{
     access::{Access, Owner},
     fault::Fault,
     headers::header_text,
+    request::{non_empty, parse_query},
 };
 
 /// The session argument that stands for all conversations.
@@ -29,7 +27,7 @@ pub(crate) struct Caller {
 /// users.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct OwnerQuery {
+pub(super) struct CallerNames {
     /// The user. The header `X-User-Id` takes precedence.
     user_id: String,
     /// The agent. The header `X-Agent-Id` takes precedence.
@@ -89,8 +87,9 @@ impl Caller {
 
 /// Returns the owner that headers and URL name.
 pub(super) fn named_owner(uri: &Uri, headers: &HeaderMap) -> Result<Owner, Fault> {
-    let Query(query) = Query::<OwnerQuery>::try_from_uri(uri).map_err(|e| {
-        Fault::bad_request(format!("{}; the URL may contain user_id, agent_id, session_id and branch", e.body_text()))
+    let query: CallerNames = parse_query(uri).map_err(|fault| {
+        let message = format!("{}; the URL may contain user_id, agent_id, session_id and branch", fault.message());
+        Fault::bad_request(message)
     })?;
     Ok(Owner {
         user: header_or_query(headers, "x-user-id", &query.user_id)?,
@@ -101,8 +100,7 @@ pub(super) fn named_owner(uri: &Uri, headers: &HeaderMap) -> Result<Owner, Fault
 }
 
 fn header_or_query(headers: &HeaderMap, header: &str, query: &str) -> Result<Option<String>, Fault> {
-    let query = Some(query.trim().to_owned()).filter(|name| !name.is_empty());
-    Ok(header_text(headers, header)?.or(query))
+    Ok(header_text(headers, header)?.or_else(|| non_empty(query).map(str::to_owned)))
 }
 
 #[cfg(test)]

@@ -5,30 +5,23 @@ use memory_engine::{MemoryEngine, RecordId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::body;
-use crate::{access::Access, fault::Fault};
+use crate::{
+    access::Access,
+    fault::Fault,
+    request::{owner_params, parse_owner_body},
+};
 
-/// A correction: the owner, the id of a record, and its new text.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct EditRequest {
-    /// The user. Default: the only user of the key, or all users of its tenant.
-    #[serde(default)]
-    user_id: Option<String>,
-    /// The agent.
-    #[serde(default)]
-    agent_id: Option<String>,
-    /// The conversation.
-    #[serde(default)]
-    session_id: Option<String>,
-    /// The branch of the conversation.
-    #[serde(default)]
-    branch: Option<String>,
-    /// The id of the record.
-    #[schemars(with = "String")]
-    id: RecordId,
-    /// The new text. For a fact its value, or a sentence that states it.
-    text: String,
+owner_params! {
+    /// A correction: the owner, the id of a record, and its new text.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub(super) struct EditRequest: Option<String> {
+        /// The id of the record.
+        #[schemars(with = "String")]
+        id: RecordId,
+        /// The new text. For a fact its value, or a sentence that states it.
+        text: String,
+    }
 }
 
 /// The result of a correction.
@@ -50,8 +43,7 @@ pub(super) async fn edit(
     access: Access,
     bytes: Bytes,
 ) -> Result<Json<EditReply>, Fault> {
-    let request: EditRequest = body::parse(&bytes, "{\"id\": \"...\", \"text\": \"...\"}")?;
-    let scope = body::scope(&access, [request.user_id, request.agent_id, request.session_id, request.branch])?;
+    let (scope, request) = parse_owner_body::<EditRequest>(&access, &bytes, "{\"id\": \"...\", \"text\": \"...\"}")?;
     let id = engine.update(&scope, request.id, request.text).await?;
     Ok(Json(EditReply { id: id.to_string() }))
 }

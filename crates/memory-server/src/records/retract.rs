@@ -5,31 +5,24 @@ use memory_engine::{MemoryEngine, RecordId, history::Retraction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::body;
-use crate::{access::Access, fault::Fault};
+use crate::{
+    access::Access,
+    fault::Fault,
+    request::{MAX_IDS, check_ids, owner_params, parse_owner_body},
+};
 
-/// A retraction: the owner, the ids of wrong records, and the reason.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RetractRequest {
-    /// The user. Default: the only user of the key, or all users of its tenant.
-    #[serde(default)]
-    user_id: Option<String>,
-    /// The agent.
-    #[serde(default)]
-    agent_id: Option<String>,
-    /// The conversation.
-    #[serde(default)]
-    session_id: Option<String>,
-    /// The branch of the conversation.
-    #[serde(default)]
-    branch: Option<String>,
-    /// The ids, at most 500. Records that are retracted already are skipped.
-    #[schemars(with = "Vec<String>", length(min = 1, max = body::MAX_IDS))]
-    ids: Vec<RecordId>,
-    /// The reason. It is stored until one of the records is changed or deleted.
-    #[serde(default)]
-    reason: String,
+owner_params! {
+    /// A retraction: the owner, the ids of wrong records, and the reason.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub(super) struct RetractRequest: Option<String> {
+        /// The ids, at most 500. Records that are retracted already are skipped.
+        #[schemars(with = "Vec<String>", length(min = 1, max = MAX_IDS))]
+        ids: Vec<RecordId>,
+        /// The reason. It is stored until one of the records is changed or deleted.
+        #[serde(default)]
+        reason: String,
+    }
 }
 
 /// Records that were retracted together.
@@ -62,9 +55,9 @@ pub(super) async fn retract(
     access: Access,
     bytes: Bytes,
 ) -> Result<Json<RetractionReply>, Fault> {
-    let request: RetractRequest = body::parse(&bytes, "{\"ids\": [...]} and optionally \"reason\"")?;
-    body::check_ids(&request.ids)?;
-    let scope = body::scope(&access, [request.user_id, request.agent_id, request.session_id, request.branch])?;
+    let (scope, request) =
+        parse_owner_body::<RetractRequest>(&access, &bytes, "{\"ids\": [...]} and optionally \"reason\"")?;
+    check_ids(&request.ids, MAX_IDS)?;
     let retraction = engine.retract(&scope, &request.ids, request.reason.trim()).await?;
     Ok(Json(retraction.into()))
 }

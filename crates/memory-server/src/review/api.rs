@@ -1,27 +1,21 @@
 //! The routes, their parameters and answers.
 
-use axum::{
-    Json,
-    body::Bytes,
-    extract::{FromRequestParts, Query, State},
-    http::request::Parts,
-};
+use axum::{Json, body::Bytes, extract::State};
 use memory_engine::{
-    Cursor, Kind, MemoryEngine, RecordId, Scope, Timestamp,
+    Cursor, Kind, MemoryEngine, RecordId, Timestamp,
     review::{PendingMemory, ReviewQuery, ReviewSource},
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 use crate::{
-    access::{Access, Owner},
     fault::Fault,
     openapi::{ApiOperation, Routes},
+    request::{MAX_IDS, OwnerNames, OwnerQuery, check_limit, non_empty, owner_params, parse_body},
 };
 
 const MAX_LIMIT: usize = 500;
-/// Maximum number of ids of a request.
-const MAX_IDS: usize = 500;
+const DEFAULT_LIMIT: usize = 100;
 
 pub(super) fn routes() -> Routes<MemoryEngine> {
     let list = ApiOperation::new("listPending", "Lists the memories that wait for a review, oldest first.");
@@ -30,54 +24,34 @@ pub(super) fn routes() -> Routes<MemoryEngine> {
     let edit = ApiOperation::new("editPending", "Accepts a memory with another text.");
     Routes::new("review", "The review of memories before they count.")
         .get("/api/review", list_pending, list.query::<ListParams>().answer::<PendingPage>())
-        .post("/api/review/accept", accept_pending, accept.query::<OwnerParams>().body::<Ids>().answer::<Accepted>())
+        .post("/api/review/accept", accept_pending, accept.query::<OwnerNames>().body::<Ids>().answer::<Accepted>())
         .post(
             "/api/review/reject",
             reject_pending,
-            reject.query::<OwnerParams>().body::<Rejection>().answer::<Rejected>(),
+            reject.query::<OwnerNames>().body::<Rejection>().answer::<Rejected>(),
         )
-        .post("/api/review/edit", edit_pending, edit.query::<OwnerParams>().body::<NewText>().answer::<Edited>())
+        .post("/api/review/edit", edit_pending, edit.query::<OwnerNames>().body::<NewText>().answer::<Edited>())
 }
 
-/// The owner of the memories. An empty name counts as missing.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct OwnerParams {
-    /// The user. Default: the only user of the key, or all users of its tenant.
-    user_id: String,
-    /// The agent.
-    agent_id: String,
-    /// The conversation.
-    session_id: String,
-    /// The branch of the conversation.
-    branch: String,
-}
-
-/// The parameters of a list.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct ListParams {
-    /// The user. Default: the only user of the key, or all users of its tenant.
-    user_id: String,
-    /// The agent.
-    agent_id: String,
-    /// The conversation.
-    session_id: String,
-    /// The branch of the conversation.
-    branch: String,
-    /// Only memories from this source: rule_facts, model_facts, summaries, profiles, imports or tools.
-    source: String,
-    /// Only memories of this kind, such as turn, summary, fact or note.
-    kind: String,
-    /// Only memories from this time or later (RFC 3339).
-    since: String,
-    /// Only memories before this time (RFC 3339).
-    until: String,
-    /// Maximum number of memories, from 1 to 500. Default: 100.
-    #[schemars(range(min = 1, max = MAX_LIMIT))]
-    limit: Option<usize>,
-    /// The `next` of the previous page.
-    after: String,
+owner_params! {
+    /// The parameters of a list.
+    #[derive(Debug, Default, Deserialize, JsonSchema)]
+    #[serde(default, deny_unknown_fields)]
+    struct ListParams: String {
+        /// Only memories from this source: rule_facts, model_facts, summaries, profiles, imports or tools.
+        source: String,
+        /// Only memories of this kind, such as turn, summary, fact or note.
+        kind: String,
+        /// Only memories from this time or later (RFC 3339).
+        since: String,
+        /// Only memories before this time (RFC 3339).
+        until: String,
+        /// Maximum number of memories, from 1 to 500. Default: 100.
+        #[schemars(range(min = 1, max = MAX_LIMIT))]
+        limit: Option<usize>,
+        /// The `next` of the previous page.
+        after: String,
+    }
 }
 
 /// The ids of memories.
@@ -169,68 +143,19 @@ struct Edited {
     id: String,
 }
 
-/// The memory and the scope of a request.
-struct Reviewer {
-    engine: MemoryEngine,
-    scope: Scope,
-}
-
-impl FromRequestParts<MemoryEngine> for Reviewer {
-    type Rejection = Fault;
-
-    async fn from_request_parts(parts: &mut Parts, engine: &MemoryEngine) -> Result<Self, Fault> {
-        let access = <Access as FromRequestParts<MemoryEngine>>::from_request_parts(parts, engine).await?;
-        let owner: OwnerParams = query(parts)?;
-        let scope = scope(&access, owner.user_id, owner.agent_id, owner.session_id, owner.branch)?;
-        Ok(Self { engine: engine.clone(), scope })
+impl ListParams {
+    fn query(&self) -> Result<ReviewQuery, Fault> {
+        let mut query = ReviewQuery::default().with_limit(check_limit(self.limit.unwrap_or(DEFAULT_LIMIT), MAX_LIMIT)?);
+        query.source = non_empty(&self.source).map(str::parse::<ReviewSource>).transpose()?;
+        query.kind = non_empty(&self.kind).map(Kind::new);
+        query.since = non_empty(&self.since).map(str::parse::<Timestamp>).transpose()?;
+        query.until = non_empty(&self.until).map(str::parse::<Timestamp>).transpose()?;
+        query.after = non_empty(&self.after).map(str::parse::<Cursor>).transpose()?;
+        Ok(query)
     }
 }
 
-/// The parameters of a list and the scope that they name.
-struct ListRequest {
-    scope: Scope,
-    query: ReviewQuery,
-}
-
-impl FromRequestParts<MemoryEngine> for ListRequest {
-    type Rejection = Fault;
-
-    async fn from_request_parts(parts: &mut Parts, engine: &MemoryEngine) -> Result<Self, Fault> {
-        let access = <Access as FromRequestParts<MemoryEngine>>::from_request_parts(parts, engine).await?;
-        let params: ListParams = query(parts)?;
-        let limit = params.limit.unwrap_or(100);
-        if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
-        }
-        let mut query = ReviewQuery::default().with_limit(limit);
-        query.source = non_empty(params.source).map(|name| name.parse::<ReviewSource>()).transpose()?;
-        query.kind = non_empty(params.kind).map(Kind::new);
-        query.since = non_empty(params.since).map(|time| time.parse::<Timestamp>()).transpose()?;
-        query.until = non_empty(params.until).map(|time| time.parse::<Timestamp>()).transpose()?;
-        query.after = non_empty(params.after).map(|cursor| cursor.parse::<Cursor>()).transpose()?;
-        let scope = scope(&access, params.user_id, params.agent_id, params.session_id, params.branch)?;
-        Ok(Self { scope, query })
-    }
-}
-
-fn query<T: DeserializeOwned>(parts: &Parts) -> Result<T, Fault> {
-    let query = Query::try_from_uri(&parts.uri);
-    query.map(|Query(query)| query).map_err(|error| Fault::bad_request(error.body_text()))
-}
-
-fn scope(access: &Access, user: String, agent: String, session: String, branch: String) -> Result<Scope, Fault> {
-    let [user, agent, session, branch] = [user, agent, session, branch].map(non_empty);
-    Ok(access.scope(&Owner { user, agent, session, branch })?)
-}
-
-fn non_empty(name: String) -> Option<String> {
-    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
-}
-
-fn body<T: DeserializeOwned>(body: &[u8], expected: &str) -> Result<T, Fault> {
-    serde_json::from_slice(body).map_err(|error| Fault::bad_request(format!("{error}; send {expected}")))
-}
-
+/// Says where the ids come from, which the routes of records cannot.
 fn check_ids(ids: &[RecordId]) -> Result<(), Fault> {
     match ids.len() {
         0 => Err(Fault::bad_request("ids is empty; name at least one memory that GET /api/review lists")),
@@ -241,33 +166,49 @@ fn check_ids(ids: &[RecordId]) -> Result<(), Fault> {
     }
 }
 
-async fn list_pending(State(engine): State<MemoryEngine>, request: ListRequest) -> Result<Json<PendingPage>, Fault> {
-    engine.audit().log_export(&request.scope, "review.list").await?;
-    let page = engine.pending_reviews(&request.scope, &request.query).await?;
+async fn list_pending(
+    State(engine): State<MemoryEngine>,
+    OwnerQuery { scope, params }: OwnerQuery<ListParams>,
+) -> Result<Json<PendingPage>, Fault> {
+    let query = params.query()?;
+    engine.audit().log_export(&scope, "review.list").await?;
+    let page = engine.pending_reviews(&scope, &query).await?;
     let pending = page.pending.into_iter().map(Pending::from).collect();
     Ok(Json(PendingPage { pending, next: page.next.map(|next| next.to_string()), total: page.total }))
 }
 
-async fn accept_pending(reviewer: Reviewer, bytes: Bytes) -> Result<Json<Accepted>, Fault> {
-    let Ids { ids } = body(&bytes, "{\"ids\": [...]}")?;
+async fn accept_pending(
+    State(engine): State<MemoryEngine>,
+    owner: OwnerQuery<OwnerNames>,
+    bytes: Bytes,
+) -> Result<Json<Accepted>, Fault> {
+    let Ids { ids } = parse_body(&bytes, "{\"ids\": [...]}")?;
     check_ids(&ids)?;
-    let report = reviewer.engine.accept(&reviewer.scope, &ids).await?;
+    let report = engine.accept(&owner.scope, &ids).await?;
     let texts = |ids: Vec<RecordId>| ids.iter().map(ToString::to_string).collect();
     let (accepted, skipped, blocked) = (report.accepted, report.skipped, report.blocked);
     Ok(Json(Accepted { accepted: texts(accepted), skipped: texts(skipped), blocked: texts(blocked) }))
 }
 
-async fn reject_pending(reviewer: Reviewer, bytes: Bytes) -> Result<Json<Rejected>, Fault> {
-    let Rejection { ids, reason } = body(&bytes, "{\"ids\": [...]} and optionally \"reason\"")?;
+async fn reject_pending(
+    State(engine): State<MemoryEngine>,
+    owner: OwnerQuery<OwnerNames>,
+    bytes: Bytes,
+) -> Result<Json<Rejected>, Fault> {
+    let Rejection { ids, reason } = parse_body(&bytes, "{\"ids\": [...]} and optionally \"reason\"")?;
     check_ids(&ids)?;
-    let rejection = reviewer.engine.reject(&reviewer.scope, &ids, &reason).await?;
+    let rejection = engine.reject(&owner.scope, &ids, &reason).await?;
     let retraction = (!rejection.records.is_empty()).then(|| rejection.id.to_string());
     Ok(Json(Rejected { retraction, rejected: rejection.records.iter().map(ToString::to_string).collect() }))
 }
 
-async fn edit_pending(reviewer: Reviewer, bytes: Bytes) -> Result<Json<Edited>, Fault> {
-    let NewText { id, text } = body(&bytes, "{\"id\": \"...\", \"text\": \"...\"}")?;
-    let id = reviewer.engine.accept_edited(&reviewer.scope, id, text).await?;
+async fn edit_pending(
+    State(engine): State<MemoryEngine>,
+    owner: OwnerQuery<OwnerNames>,
+    bytes: Bytes,
+) -> Result<Json<Edited>, Fault> {
+    let NewText { id, text } = parse_body(&bytes, "{\"id\": \"...\", \"text\": \"...\"}")?;
+    let id = engine.accept_edited(&owner.scope, id, text).await?;
     Ok(Json(Edited { id: id.to_string() }))
 }
 

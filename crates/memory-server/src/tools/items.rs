@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Json,
     body::Bytes,
-    extract::{Query, State, rejection::QueryRejection},
+    extract::State,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
@@ -14,11 +14,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::state::{ToolsState, UserHeader, UserQuery, parse_body};
+use super::state::{ToolsState, UserHeader, UserQuery};
 use crate::{
     access::Access,
     fault::Fault,
     openapi::{ApiOperation, Routes},
+    request::{UrlQuery, parse_body},
 };
 
 pub(super) fn routes() -> Routes<Arc<ToolsState>> {
@@ -133,19 +134,16 @@ struct Namespaces {
     namespaces: Vec<Vec<String>>,
 }
 
-type UserParams = Result<Query<UserQuery>, QueryRejection>;
-
 impl ToolsState {
-    fn item_store(&self, access: &Access, headers: &HeaderMap, query: UserParams) -> Result<ItemStore, Fault> {
-        let Query(query) = query.map_err(|error| Fault::bad_request(error.body_text()))?;
-        Ok(ItemStore::new(self.engine.clone(), self.scope(access, headers, &query)?))
+    fn item_store(&self, access: &Access, headers: &HeaderMap, query: &UserQuery) -> Result<ItemStore, Fault> {
+        Ok(ItemStore::new(self.engine.clone(), self.scope(access, headers, query)?))
     }
 }
 
 async fn put_item(
     State(tools): State<Arc<ToolsState>>,
     access: Access,
-    query: UserParams,
+    UrlQuery(query): UrlQuery<UserQuery>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Fault> {
@@ -158,7 +156,7 @@ async fn put_item(
         Some(Index::Off(false)) => Some(Vec::new()),
         Some(Index::Fields(fields)) => Some(fields),
     };
-    let store = tools.item_store(&access, &headers, query)?;
+    let store = tools.item_store(&access, &headers, &query)?;
     Ok(match store.put(&item.namespace, &item.key, &item.value, indexed.as_deref()).await? {
         ItemWrite::Done => StatusCode::NO_CONTENT.into_response(),
         ItemWrite::Waiting => {
@@ -171,10 +169,9 @@ async fn put_item(
 async fn get_item(
     State(tools): State<Arc<ToolsState>>,
     access: Access,
-    address: Result<Query<ItemAddress>, QueryRejection>,
+    UrlQuery(address): UrlQuery<ItemAddress>,
     headers: HeaderMap,
 ) -> Result<Json<StoreItem>, Fault> {
-    let Query(address) = address.map_err(|error| Fault::bad_request(error.body_text()))?;
     let scope = tools.scope(&access, &headers, &UserQuery { user_id: address.user_id })?;
     let namespace: Vec<String> = address.namespace.split('.').map(str::to_owned).collect();
     let item = ItemStore::new(tools.engine.clone(), scope).get(&namespace, &address.key).await?;
@@ -184,24 +181,24 @@ async fn get_item(
 async fn delete_item(
     State(tools): State<Arc<ToolsState>>,
     access: Access,
-    query: UserParams,
+    UrlQuery(query): UrlQuery<UserQuery>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<StatusCode, Fault> {
     let name: ItemName = parse_body(&body, "namespace and key")?;
-    tools.item_store(&access, &headers, query)?.delete(&name.namespace, &name.key).await?;
+    tools.item_store(&access, &headers, &query)?.delete(&name.namespace, &name.key).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn search_items(
     State(tools): State<Arc<ToolsState>>,
     access: Access,
-    query: UserParams,
+    UrlQuery(query): UrlQuery<UserQuery>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Items>, Fault> {
     let search: ItemQuery = parse_body(&body, "namespace_prefix, filter, query, limit and offset")?;
-    let store = tools.item_store(&access, &headers, query)?;
+    let store = tools.item_store(&access, &headers, &query)?;
     // Without a query it is a list.
     if search.query.as_deref().is_none_or(|query| query.trim().is_empty()) {
         tools.engine.audit().log_export(store.scope(), "items.search").await?;
@@ -213,11 +210,11 @@ async fn search_items(
 async fn list_namespaces(
     State(tools): State<Arc<ToolsState>>,
     access: Access,
-    query: UserParams,
+    UrlQuery(query): UrlQuery<UserQuery>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Namespaces>, Fault> {
     let list: NamespaceQuery = parse_body(&body, "prefix, suffix, max_depth, limit and offset")?;
-    let namespaces = tools.item_store(&access, &headers, query)?.namespaces(&list).await?;
+    let namespaces = tools.item_store(&access, &headers, &query)?.namespaces(&list).await?;
     Ok(Json(Namespaces { namespaces }))
 }

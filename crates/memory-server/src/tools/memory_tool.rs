@@ -2,22 +2,18 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    body::Bytes,
-    extract::{Query, State, rejection::QueryRejection},
-    http::HeaderMap,
-};
+use axum::{Json, body::Bytes, extract::State, http::HeaderMap};
 use memory_engine_tool_backends::MemoryTool;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::state::{ToolsState, UserHeader, UserQuery, parse_body};
+use super::state::{ToolsState, UserHeader, UserQuery};
 use crate::{
     access::Access,
     fault::Fault,
     openapi::{ApiOperation, Routes},
+    request::{UrlQuery, parse_body},
 };
 
 pub(super) fn routes() -> Routes<Arc<ToolsState>> {
@@ -42,11 +38,10 @@ struct ToolAnswer {
 async fn handle(
     State(tools): State<Arc<ToolsState>>,
     access: Access,
-    query: Result<Query<UserQuery>, QueryRejection>,
+    UrlQuery(query): UrlQuery<UserQuery>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<ToolAnswer>, Fault> {
-    let Query(query) = query.map_err(|error| Fault::bad_request(error.body_text()))?;
     let command: Value = parse_body(&body, "the input of a tool_use block")?;
     let scope = tools.scope(&access, &headers, &query)?;
     if command["command"] == "view" {

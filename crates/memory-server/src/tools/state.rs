@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use memory_engine::{MemoryEngine, Scope};
 use schemars::JsonSchema;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 
 use crate::{access::Access, fault::Fault, headers::user_scope};
 
@@ -35,9 +35,4 @@ pub(super) struct UserHeader {
     /// The user, percent-encoded. It takes precedence over the URL.
     #[schemars(rename = "X-User-Id")]
     user: Option<String>,
-}
-
-/// Parses a body, and says what is wrong with one that cannot be parsed.
-pub(super) fn parse_body<T: DeserializeOwned>(body: &[u8], expected: &str) -> Result<T, Fault> {
-    serde_json::from_slice(body).map_err(|error| Fault::bad_request(format!("{error}; send {expected}")))
 }

@@ -12,11 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::state::{ToolsState, parse_body};
+use super::state::ToolsState;
 use crate::{
     access::{Access, Owner},
     fault::Fault,
     openapi::{ApiOperation, Routes},
+    request::parse_body,
 };
 
 /// The attributes of a result that can be filtered.

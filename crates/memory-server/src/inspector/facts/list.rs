@@ -14,6 +14,7 @@ use super::row::{FactRow, FactState, merged_into};
 use crate::{
     fault::Fault,
     inspector::{query::Scoped, state::InspectorState},
+    request::{check_limit, non_empty},
 };
 
 const MAX_LIMIT: usize = 500;
@@ -119,10 +120,7 @@ pub(super) async fn list_facts(
 impl Selection {
     fn new(params: ListParams) -> Result<Self, Fault> {
         let ListParams { text, subject, attribute, kind, state, contradicting, limit, cursor } = params;
-        let limit = limit.unwrap_or(DEFAULT_LIMIT);
-        if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
-        }
+        let limit = check_limit(limit.unwrap_or(DEFAULT_LIMIT), MAX_LIMIT)?;
         let cursor = non_empty(&cursor).map(|cursor| {
             let invalid = |_| Fault::bad_request("cursor is not valid; pass the next_cursor of the previous page");
             cursor.parse::<RecordId>().map_err(invalid)
@@ -177,10 +175,6 @@ fn parse_state(name: &str) -> Result<Option<FactState>, Fault> {
         "all" => Ok(None),
         _ => Err(Fault::bad_request("state is unknown; use current, pending, ended, retired or all")),
     }
-}
-
-fn non_empty(text: &str) -> Option<&str> {
-    Some(text.trim()).filter(|text| !text.is_empty())
 }
 
 /// Returns the last fact of the previous page.

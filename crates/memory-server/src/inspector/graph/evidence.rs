@@ -14,6 +14,7 @@ use super::expiry::unexpired;
 use crate::{
     fault::Fault,
     inspector::{evidence::EvidenceRecord, query::Scoped, state::InspectorState},
+    request::check_limit,
 };
 
 const MAX_LIMIT: usize = GraphQuery::MAX_EVIDENCE;
@@ -92,10 +93,7 @@ pub(super) async fn show_evidence(
     State(state): State<InspectorState>,
     Scoped { scope, params, .. }: Scoped<EvidenceParams>,
 ) -> Result<Json<GraphEvidence>, Fault> {
-    let limit = params.limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
-    }
+    let limit = check_limit(params.limit.unwrap_or(DEFAULT_LIMIT), MAX_LIMIT)?;
     let subject = Subject::new(&params)?;
     let now = state.engine.clock().now();
     let query = subject.query().with_evidence(limit).with_filter(Some(unexpired(now)));

@@ -17,6 +17,7 @@ use super::expiry::unexpired;
 use crate::{
     fault::Fault,
     inspector::{query::Scoped, state::InspectorState},
+    request::check_limit,
 };
 
 const MAX_LIMIT: usize = 500;
@@ -101,10 +102,7 @@ pub(super) async fn show_graph(
     State(state): State<InspectorState>,
     Scoped { scope, params, .. }: Scoped<GraphParams>,
 ) -> Result<Json<GraphPicture>, Fault> {
-    let limit = params.limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_LIMIT}")));
-    }
+    let limit = check_limit(params.limit.unwrap_or(DEFAULT_LIMIT), MAX_LIMIT)?;
     let reader = GraphReader { engine: &state.engine, scope: &scope, now: state.engine.clock().now() };
     state.engine.audit().log_export(&scope, "inspector.graph").await?;
     let stats = state.engine.graph().store().stats(&scope).await?;

@@ -1,0 +1,160 @@
+//! Reading requests: the owner that they name, the parameters of their URL, and their JSON bodies.
+
+use axum::{
+    extract::{FromRequestParts, Query},
+    http::{Uri, request::Parts},
+};
+use memory_engine::{RecordId, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, de::DeserializeOwned};
+
+use crate::{
+    access::{Access, Owner},
+    fault::Fault,
+};
+
+/// Maximum number of ids of a request.
+pub(crate) const MAX_IDS: usize = 500;
+
+/// The parameters of a request that names an owner. [`owner_params`] defines them.
+pub(crate) trait OwnerParams: DeserializeOwned {
+    /// Returns the named owner. An empty name counts as missing.
+    fn owner(&self) -> Owner;
+}
+
+/// A field with a name of an owner.
+pub(crate) trait OwnerName {
+    /// Returns the trimmed name, or `None` if it is missing or empty.
+    fn named(&self) -> Option<String>;
+}
+
+impl OwnerName for String {
+    fn named(&self) -> Option<String> {
+        non_empty(self).map(str::to_owned)
+    }
+}
+
+impl OwnerName for Option<String> {
+    fn named(&self) -> Option<String> {
+        self.as_ref()?.named()
+    }
+}
+
+/// Defines the parameters of a request: the four names of the owner, and the fields of the struct. The type after the
+/// name of the struct is that of a name: `String` in a URL, `Option<String>` where JSON may say null.
+///
+/// The names are fields, and not a flattened struct, because serde then reports unknown fields without the known ones,
+/// and reads no numbers from a URL.
+macro_rules! owner_params {
+    ($(#[$attribute:meta])* $visibility:vis struct $params:ident: $name:ty { $($fields:tt)* }) => {
+        $crate::request::owner_params! {
+            "The user. Default: the only user of the key, or all users of its tenant.";
+            $(#[$attribute])* $visibility struct $params: $name { $($fields)* }
+        }
+    };
+    ($user:tt; $(#[$attribute:meta])* $visibility:vis struct $params:ident: $name:ty { $($fields:tt)* }) => {
+        $(#[$attribute])*
+        $visibility struct $params {
+            #[doc = $user]
+            #[serde(default)]
+            user_id: $name,
+            /// The agent.
+            #[serde(default)]
+            agent_id: $name,
+            /// The conversation.
+            #[serde(default)]
+            session_id: $name,
+            /// The branch of the conversation.
+            #[serde(default)]
+            branch: $name,
+            $($fields)*
+        }
+
+        impl $crate::request::OwnerParams for $params {
+            fn owner(&self) -> $crate::access::Owner {
+                let names = [&self.user_id, &self.agent_id, &self.session_id, &self.branch];
+                let [user, agent, session, branch] = names.map($crate::request::OwnerName::named);
+                $crate::access::Owner { user, agent, session, branch }
+            }
+        }
+    };
+}
+pub(crate) use owner_params;
+
+owner_params! {
+    /// The owner of memories, and no other parameters.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub(crate) struct OwnerNames: String {}
+}
+
+/// The parameters in the URL of a request.
+pub(crate) struct UrlQuery<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for UrlQuery<T> {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Fault> {
+        parse_query(&parts.uri).map(Self)
+    }
+}
+
+/// The parameters in the URL of a request, and the scope of the owner that they name. The key has access to it.
+pub(crate) struct OwnerQuery<T> {
+    pub(crate) scope: Scope,
+    pub(crate) params: T,
+}
+
+impl<S: Send + Sync, T: OwnerParams> FromRequestParts<S> for OwnerQuery<T> {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Fault> {
+        let access = <Access as FromRequestParts<S>>::from_request_parts(parts, state).await?;
+        let params: T = parse_query(&parts.uri)?;
+        Ok(Self { scope: access.scope(&params.owner())?, params })
+    }
+}
+
+/// Reads a JSON body. Returns it with the scope of the owner that it names, to which the key has access. The error of
+/// an invalid body says what to send.
+pub(crate) fn parse_owner_body<T: OwnerParams>(
+    access: &Access,
+    body: &[u8],
+    expected: &str,
+) -> Result<(Scope, T), Fault> {
+    let params: T = parse_body(body, expected)?;
+    Ok((access.scope(&params.owner())?, params))
+}
+
+/// Reads a JSON body. The error of an invalid one says what to send.
+pub(crate) fn parse_body<T: DeserializeOwned>(body: &[u8], expected: &str) -> Result<T, Fault> {
+    serde_json::from_slice(body).map_err(|error| Fault::bad_request(format!("{error}; send {expected}")))
+}
+
+/// Reads the parameters in a URL.
+pub(crate) fn parse_query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Fault> {
+    let query = Query::try_from_uri(uri);
+    query.map(|Query(query)| query).map_err(|error| Fault::bad_request(error.body_text()))
+}
+
+/// Refuses an empty list of ids and one that is too long.
+pub(crate) fn check_ids(ids: &[RecordId], max: usize) -> Result<(), Fault> {
+    if ids.is_empty() || ids.len() > max {
+        let count = ids.len();
+        return Err(Fault::bad_request(format!("ids has {count} entries; name from 1 to {max} records")));
+    }
+    Ok(())
+}
+
+/// Returns the maximum number of entries in an answer, which must be from 1 to `max`.
+pub(crate) fn check_limit(limit: usize, max: usize) -> Result<usize, Fault> {
+    if !(1..=max).contains(&limit) {
+        return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {max}")));
+    }
+    Ok(limit)
+}
+
+/// Returns the trimmed text, or `None` if it is empty.
+pub(crate) fn non_empty(text: &str) -> Option<&str> {
+    Some(text.trim()).filter(|text| !text.is_empty())
+}
