@@ -85,7 +85,8 @@ impl Kelivo {
         Mock::given(any()).respond_with(reply).mount(&model).await;
         let endpoint = Endpoint::new(&format!("{}/v1", model.uri())).unwrap();
         let endpoint = endpoint.with_key(&Secret::new("sk-hunter2")).unwrap();
-        let options = GatewayOptions::default().with_deadlines(deadline, DEADLINE).with_clock(test_db.clock.clone());
+        let mut options = GatewayOptions::default().with_deadlines(deadline, DEADLINE);
+        options.clock = Arc::new(test_db.clock.clone());
         let gateway = Gateway::new(memory.clone(), vec![Upstream::new("scripted", endpoint)], options).unwrap();
         let gateway = Served::new(server(&memory).gateway(gateway).mcp(Mcp::new(memory.clone()))).await;
         Self { memory, model, gateway }

@@ -53,7 +53,7 @@ impl Default for HookOptions {
     fn default() -> Self {
         Self {
             opening_tokens: 1200,
-            max_memories: 5,
+            max_memories: Injector::DEFAULT_LIMIT,
             max_chars: None,
             deadline: Duration::from_secs(1),
             retrievers: Retrievers::All,

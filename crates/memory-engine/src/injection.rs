@@ -108,12 +108,16 @@ pub struct Injection {
 }
 
 impl Injector {
+    /// Default of the maximum number of recalled memories.
+    pub const DEFAULT_LIMIT: usize = 5;
+
     /// Creates an injector with the default rules, the default block and at most five memories.
     pub fn new(engine: MemoryEngine) -> Self {
         let deadline = engine.options().deadline;
         let block = GatewayBlock::default().with_zone(engine.zone().clone());
         let rules = InjectionRules::default();
-        Self { engine, rules, block, limit: 5, deadline, retrievers: Retrievers::default(), traces: false }
+        let limit = Self::DEFAULT_LIMIT;
+        Self { engine, rules, block, limit, deadline, retrievers: Retrievers::default(), traces: false }
     }
 
     /// Sets the rules.

@@ -101,6 +101,8 @@ mod tests {
     fn the_options_of_the_hooks_can_be_set() {
         let config =
             HooksConfig { opening_tokens: 300, max_chars: Some(90), deadline_ms: 20, ..HooksConfig::default() };
+        // A program that sets no options gets those of the default configuration.
+        assert_eq!(HooksConfig::default().options().unwrap(), HookOptions::default());
         let options = config.options().unwrap();
         assert_eq!((options.opening_tokens, options.max_memories, options.max_chars), (300, 5, Some(90)));
         assert_eq!(options.deadline, Duration::from_millis(20));

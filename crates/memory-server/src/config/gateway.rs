@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine::{Error, Result};
+use memory_engine::{Error, Injector, Result};
 use serde::{Deserialize, Serialize};
 
 /// The chat gateway.
@@ -79,7 +79,7 @@ impl Default for GatewayConfig {
         Self {
             upstreams: Vec::new(),
             deadline_ms: 1500,
-            max_memories: 5,
+            max_memories: Injector::DEFAULT_LIMIT,
             max_chars: None,
             scene_rules: None,
             rules: RuleSet::Default,

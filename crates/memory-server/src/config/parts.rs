@@ -1,5 +1,6 @@
 //! The protocols of the server besides the chat gateway.
 
+use memory_engine::Injector;
 use serde::{Deserialize, Serialize};
 
 /// A part of the server that can be switched off.
@@ -117,6 +118,12 @@ pub struct HooksConfig {
 
 impl Default for HooksConfig {
     fn default() -> Self {
-        Self { enabled: true, opening_tokens: 1200, max_memories: 5, max_chars: None, deadline_ms: 1000 }
+        Self {
+            enabled: true,
+            opening_tokens: 1200,
+            max_memories: Injector::DEFAULT_LIMIT,
+            max_chars: None,
+            deadline_ms: 1000,
+        }
     }
 }

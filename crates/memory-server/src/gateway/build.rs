@@ -1,17 +1,17 @@
 //! Builds the gateway from its section of the configuration.
 
-use std::{fs, sync::Arc, time::Duration};
+use std::{fs, sync::Arc};
 
 use memory_engine::{
     Error, ErrorKind, MemoryEngine, Result,
-    context::{GatewayBlock, InjectionRules},
+    context::InjectionRules,
     http_models::{Endpoint, Secret},
     scene::SceneRules,
 };
 
 use super::{options::GatewayOptions, service::Gateway, upstream::Upstream};
 use crate::{
-    config::{Config, GatewayConfig, RuleSet, UpstreamConfig},
+    config::{Config, RuleSet, UpstreamConfig},
     part::ServerPart,
 };
 
@@ -35,31 +35,17 @@ pub(crate) fn build(
 /// # Errors
 /// `InvalidInput` for a file of rules that is not valid.
 pub(super) fn configured_options(config: &Config, engine: &MemoryEngine) -> Result<GatewayOptions> {
-    let options = config.gateway.options()?.with_user(&config.user).with_clock(Arc::clone(engine.clock()));
-    Ok(options.with_max_bytes(config.limits.max_body_bytes, config.limits.max_reply_bytes))
-}
-
-impl GatewayConfig {
-    fn options(&self) -> Result<GatewayOptions> {
-        let mut block = GatewayBlock::default();
-        if let Some(max_chars) = self.max_chars {
-            block = block.with_max_chars(max_chars);
-        }
-        let mut options = GatewayOptions::default().with_block(block).with_limit(self.max_memories);
-        options.memory_deadline = Duration::from_millis(self.deadline_ms);
-        if let Some(file) = &self.scene_rules {
-            options = options.with_scenes(read_rules(file, SceneRules::from_toml)?);
-        }
-        let mut rules = match &self.injection_rules {
-            Some(file) => read_rules(file, InjectionRules::from_toml)?,
-            None => InjectionRules::default(),
-        };
-        if self.rules == RuleSet::Document {
-            rules.relevant.enabled = false;
-        }
-        options = options.with_rules(rules);
-        Ok(options)
+    let mut options = GatewayOptions { clock: Arc::clone(engine.clock()), ..GatewayOptions::from(config) };
+    if let Some(file) = &config.gateway.scene_rules {
+        options.scenes = read_rules(file, SceneRules::from_toml)?;
     }
+    if let Some(file) = &config.gateway.injection_rules {
+        options.rules = read_rules(file, InjectionRules::from_toml)?;
+    }
+    if config.gateway.rules == RuleSet::Document {
+        options.rules.relevant.enabled = false;
+    }
+    Ok(options)
 }
 
 impl UpstreamConfig {
@@ -97,18 +83,12 @@ fn read_rules<T>(file: &str, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn rules_of_the_document_inject_nothing_else() {
-        let is_on =
-            |rules| GatewayConfig { rules, ..GatewayConfig::default() }.options().unwrap().rules.relevant.enabled;
-        assert!(is_on(RuleSet::Default));
-        assert!(!is_on(RuleSet::Document));
-    }
-
-    #[test]
-    fn the_number_of_memories_can_be_set() {
-        let limit = |config: GatewayConfig| config.options().unwrap().limit;
-        assert_eq!(limit(GatewayConfig::default()), GatewayOptions::default().limit);
-        assert_eq!(limit(GatewayConfig { max_memories: 2, ..GatewayConfig::default() }), 2);
+    #[tokio::test]
+    async fn options_are_those_of_the_configuration() {
+        let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
+        let options = |text: &str| configured_options(&toml::from_str(text).unwrap(), &engine).unwrap();
+        let (usual, changed) = (options(""), options("gateway = { max_memories = 2, rules = \"document\" }"));
+        assert_eq!((usual.max_memories, usual.rules.relevant.enabled), (5, true));
+        assert_eq!((changed.max_memories, changed.rules.relevant.enabled), (2, false));
     }
 }

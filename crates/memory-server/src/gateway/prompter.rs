@@ -42,7 +42,7 @@ impl Prompter {
         let injector = Injector::new(engine.clone())
             .with_rules(options.rules.clone())
             .with_block(options.block.clone())
-            .with_limit(options.limit)
+            .with_limit(options.max_memories)
             .with_deadline(options.memory_deadline.mul_f64(INJECTION_SHARE));
         let scenes = SceneDetector::new(&options.scenes, Arc::clone(&options.clock))?;
         let clock = Arc::clone(&options.clock);

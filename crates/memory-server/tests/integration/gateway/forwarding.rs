@@ -183,7 +183,9 @@ async fn k12_the_model_selects_the_upstream() {
 
 #[tokio::test]
 async fn an_upstream_without_a_response_times_out() {
-    let options = GatewayOptions::default().with_reply_timeouts(Duration::from_millis(200), Duration::from_millis(200));
+    let mut options = GatewayOptions::default();
+    options.stream_timeout = Duration::from_millis(200);
+    options.plain_timeout = Duration::from_millis(200);
     let chat = Chat::with_options(options).await;
     let answer = chat.ask(&streamed_request("silent", &[user("a")])).await;
     assert_eq!((answer.status.as_u16(), answer.json()["error"]["type"].as_str()), (504, Some("server_error")));

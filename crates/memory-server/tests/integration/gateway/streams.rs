@@ -113,7 +113,9 @@ async fn a_disconnected_client_aborts_a_plain_request() {
 
 #[tokio::test]
 async fn comments_are_sent_while_the_model_is_silent() {
-    let chat = Chat::with_options(patient_options().with_keep_alive(Duration::from_millis(100))).await;
+    let mut options = patient_options();
+    options.keep_alive = Duration::from_millis(100);
+    let chat = Chat::with_options(options).await;
     let headers = [("x-session-id", "monday"), ("x-user-id", "lin")];
     let mut reply = chat.send("v1/chat/completions", &streamed_request("pause", &[user("等等")]), &headers).await;
     let first = reply.next().await.unwrap().unwrap();
@@ -131,7 +133,10 @@ async fn comments_are_sent_while_the_model_is_silent() {
 
 #[tokio::test]
 async fn a_too_long_event_is_forwarded_and_its_turn_partial() {
-    let chat = Chat::with_options(patient_options().with_max_bytes(1 << 20, 500)).await;
+    let mut options = patient_options();
+    options.max_request_bytes = 1 << 20;
+    options.max_reply_bytes = 500;
+    let chat = Chat::with_options(options).await;
     let answer = chat.ask(&streamed_request("long", &[user("说长一点")])).await;
     let text = format!("开头{}结尾", "长".repeat(400));
     assert_eq!(stream_text(&answer.body, "content"), text);
