@@ -10,17 +10,8 @@ use crate::{
     error::{ImportError, RowError},
     json_lines::object,
     json_text::JsonText,
-    row::{ImportRows, ImportedTurn, Row, convert_time, take_first},
+    row::{ImportedTurn, Row, SourceRows, convert_time, take_first},
 };
-
-/// The memories of an export.
-#[must_use]
-pub struct Mem0Export {
-    /// One row for each memory.
-    pub rows: ImportRows,
-    /// True if the file is one of several pages, and names a next one.
-    pub is_partial: bool,
-}
 
 /// A page of memories. The oldest format calls them `memories`, later ones `results`.
 #[derive(Deserialize)]
@@ -34,7 +25,7 @@ struct ExportPage<'a> {
 ///
 /// # Errors
 /// If the file is not UTF-8 or not JSON, or contains no memory.
-pub fn read(input: impl Read) -> Result<Mem0Export, ImportError> {
+pub fn read(input: impl Read) -> Result<SourceRows, ImportError> {
     let text = JsonText::read(input)?;
     let mut rows = Vec::new();
     let mut is_partial = false;
@@ -51,7 +42,8 @@ pub fn read(input: impl Read) -> Result<Mem0Export, ImportError> {
     if rows.is_empty() {
         return Err(ImportError::NoMemory);
     }
-    Ok(Mem0Export { rows: Box::new(rows.into_iter()), is_partial })
+    let notice = is_partial.then_some("the file is one page of several; the page named in \"next\" is not imported");
+    Ok(SourceRows { notice, ..SourceRows::new(rows.into_iter()) })
 }
 
 /// Reads a page, a list of memories, or a single memory.

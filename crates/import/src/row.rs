@@ -49,6 +49,22 @@ impl ImportedTurn {
 /// The rows of a source, read one after another. An error ends the iteration.
 pub type ImportRows = Box<dyn Iterator<Item = Result<Row, ImportError>>>;
 
+/// The rows of a stream.
+#[must_use]
+pub struct SourceRows {
+    /// The rows.
+    pub rows: ImportRows,
+    /// Says what the file lacks, if it is one of several pages.
+    pub notice: Option<&'static str>,
+}
+
+impl SourceRows {
+    /// Creates the rows of a whole file.
+    pub(crate) fn new(rows: impl Iterator<Item = Result<Row, ImportError>> + 'static) -> Self {
+        Self { rows: Box::new(rows), notice: None }
+    }
+}
+
 /// Removes the first of these keys that has a value, and returns the value. Keeps the other keys.
 pub(crate) fn take_first(keys: &mut Map<String, Value>, names: &[&str]) -> Option<Value> {
     let name = names.iter().find(|name| keys.get(**name).is_some_and(|value| !is_blank(value)))?;

@@ -12,7 +12,7 @@ use crate::{
     error::{ImportError, RowError},
     json_lines::object,
     json_text::JsonText,
-    row::{ImportRows, ImportedTurn, Row, is_blank},
+    row::{ImportedTurn, Row, SourceRows, is_blank},
 };
 
 mod edge;
@@ -29,15 +29,6 @@ const LISTS: [&str; 6] = ["messages", "items", "episodes", "edges", "nodes", "re
 /// The keys of an answer that hold for all of its items.
 const SHARED_KEYS: [&str; 6] = ["user_id", "user_uuid", "group_id", "thread_id", "thread_uuid", "session_id"];
 
-/// The messages, episodes and edges of an export.
-#[must_use]
-pub struct ZepExport {
-    /// One row for each message, episode, edge or node.
-    pub rows: ImportRows,
-    /// True if the file is one of several pages.
-    pub is_partial: bool,
-}
-
 /// Reads messages, episodes and edges: answers of the interfaces, lists, or single objects, one JSON value after
 /// another.
 ///
@@ -47,12 +38,12 @@ pub struct ZepExport {
 ///
 /// # Errors
 /// If the file is not UTF-8, not JSON, or contains none of these.
-pub fn read(input: impl Read) -> Result<ZepExport, ImportError> {
+pub fn read(input: impl Read) -> Result<SourceRows, ImportError> {
     read_at(input, jiff::Timestamp::now().into())
 }
 
 /// As [`read`]: edges whose validity ends by `now` are superseded.
-fn read_at(input: impl Read, now: Timestamp) -> Result<ZepExport, ImportError> {
+fn read_at(input: impl Read, now: Timestamp) -> Result<SourceRows, ImportError> {
     let text = JsonText::read(input)?;
     let mut items = Items { text: &text, items: Vec::new(), is_partial: false };
     for document in text.documents()? {
@@ -64,7 +55,8 @@ fn read_at(input: impl Read, now: Timestamp) -> Result<ZepExport, ImportError> {
     }
     let graph = graph_of(&items);
     let rows: Vec<_> = items.into_iter().zip(1..).map(|(item, number)| Ok(item.read(number, &graph, now))).collect();
-    Ok(ZepExport { rows: Box::new(rows.into_iter()), is_partial })
+    let notice = is_partial.then_some("the file is one page of several; the others are not imported");
+    Ok(SourceRows { notice, ..SourceRows::new(rows.into_iter()) })
 }
 
 /// A message, an episode, an edge or a node, with the keys that its answer has for all items.

@@ -1,12 +1,9 @@
 //! The target that reads files of other programs.
 
-use std::{io::Cursor, path::PathBuf};
+use std::io::Cursor;
 
 use memory_engine_core::Scope;
-use memory_engine_import::{
-    chatgpt, chroma, claude, claude_code, codex, json_lines, letta, markdown, mem0, mif, silly_tavern, tables,
-    whatsapp, zep,
-};
+use memory_engine_import::{Reader, SOURCES, SourceOptions};
 use tempfile::TempDir;
 
 /// Tokens of the formats.
@@ -68,39 +65,17 @@ thread_local! {
 
 /// Reads one file in every format.
 pub(crate) fn imports(input: &[u8]) {
-    for row in json_lines::rows(input).map_while(Result::ok) {
-        drop(row.turns);
-    }
-    let _ = mem0::read(input);
-    let _ = letta::read(input);
-    let _ = zep::read(input);
-    let _ = mif::read(input);
-    chatgpt::rows(input).map_while(Result::ok).for_each(drop);
-    claude::rows(input).map_while(Result::ok).for_each(drop);
-    if let Ok(rows) = tables::rows(Cursor::new(input.to_vec())) {
-        rows.map_while(Result::ok).for_each(drop);
-    }
     let path = FOLDER.with(|folder| folder.path().join("chat.jsonl"));
-    if input.starts_with(SQLITE_MAGIC) {
-        write(&path, input);
-        if let Ok((rows, _)) = chroma::rows(&path, None, true) {
-            rows.map_while(Result::ok).for_each(drop);
-        }
-    } else if input.contains(&b'{') {
-        write(&path, input);
-        let sources =
-            [silly_tavern::rows(&path, &Scope::user("lin").unwrap()), claude_code::rows(&path), codex::rows(&path)];
-        for (rows, _) in sources.into_iter().flatten() {
-            rows.map_while(Result::ok).for_each(drop);
-        }
-    } else {
-        write(&path, input);
-        for (rows, _) in [whatsapp::rows(&path, Some("Lin")), markdown::rows(&path)].into_iter().flatten() {
-            rows.map_while(Result::ok).for_each(drop);
-        }
+    std::fs::write(&path, input).unwrap();
+    let scope = Scope::user("lin").unwrap();
+    let options = SourceOptions { scope: &scope, me: Some("Lin"), collection: None, with_vectors: true };
+    let is_database = input.starts_with(SQLITE_MAGIC);
+    for source in SOURCES {
+        let rows = match source.reader {
+            Reader::Stream(read) => read(Box::new(Cursor::new(input.to_vec()))).map(|source| source.rows),
+            Reader::Path(_) if (source.name == "chroma") != is_database => continue,
+            Reader::Path(read) => read(&path, &options).map(|(rows, _)| rows),
+        };
+        rows.into_iter().flatten().map_while(Result::ok).for_each(drop);
     }
-}
-
-fn write(path: &PathBuf, input: &[u8]) {
-    std::fs::write(path, input).unwrap();
 }

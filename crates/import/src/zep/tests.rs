@@ -108,7 +108,7 @@ fn the_default_graph_is_no_user() {
 
 #[test]
 fn pages_are_partial() {
-    let is_partial = |answer: Value| read(answer.to_string().as_bytes()).unwrap().is_partial;
+    let is_partial = |answer: Value| read(answer.to_string().as_bytes()).unwrap().notice.is_some();
     let messages = json!([{"role": "user", "content": "a"}]);
     assert!(is_partial(json!({"messages": messages, "total_count": 2})));
     assert!(is_partial(json!({"items": messages, "next_cursor": "x"})));

@@ -11,12 +11,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::{Args, ValueEnum};
-use memory_engine::{Job, MemoryEngine, PutMode, Scope};
-use memory_engine_import::{
-    ImportRows, SourceFormat, chatgpt, chroma, claude, claude_code, codex, detect, json_lines, letta, markdown, mem0,
-    mif, silly_tavern, tables, whatsapp, zep,
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
+use memory_engine::{Job, MemoryEngine, PutMode, Scope};
+use memory_engine_import::{ImportRows, ImportSource, Reader, SOURCES, SourceOptions, SourceRows};
 
 use self::{dry_run::DryRun, report::FileImportReport};
 use crate::{
@@ -45,11 +45,8 @@ pub(crate) struct ImportCommand {
     #[command(flatten)]
     scope: ScopeArgs,
     /// Format of the file; default: recognised
-    ///
-    /// chatgpt, claude, letta, mif, whatsapp and zep are recognised by the beginning of the file. Any other file is
-    /// read as jsonl.
-    #[arg(long, value_enum)]
-    format: Option<Format>,
+    #[arg(long, value_parser = format_parser(), long_help = format_help())]
+    format: Option<&'static ImportSource>,
     /// Name of the user in a WhatsApp chat
     ///
     /// The others are other participants.
@@ -79,78 +76,23 @@ pub(crate) struct ImportCommand {
     json: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// One JSON object on each line
-    Jsonl,
-    /// Rows of the tables `conversations` or `summaries`, as CSV with a header or as JSON Lines
-    Csv,
-    /// The directory of a persistent Chroma client, or its chroma.sqlite3
-    Chroma,
-    /// A chat of SillyTavern, or a folder of them
-    #[value(name = "sillytavern")]
-    SillyTavern,
-    /// The result of mem0's get_all, from a server or the platform
-    Mem0,
-    /// An agent file of Letta (.af), or a list of archival passages of its server
-    Letta,
-    /// Messages, episodes or edges of Zep or Graphiti, as their interfaces return them
-    #[value(alias = "graphiti")]
-    Zep,
-    /// A corpus of the Modeled Information Format, or memories of it as JSON-LD
-    Mif,
-    /// The file conversations.json of a data export of ChatGPT
-    #[value(name = "chatgpt")]
-    ChatGpt,
-    /// The file conversations.json of a data export of Claude
-    Claude,
-    /// A transcript of Claude Code, or a folder of them, such as ~/.claude/projects
-    ClaudeCode,
-    /// A transcript of Codex, or a folder of them, such as ~/.codex/sessions
-    Codex,
-    /// A chat that WhatsApp has exported as text
-    #[value(name = "whatsapp")]
-    WhatsApp,
-    /// A Markdown file, or a folder of them; each file is a note
-    Markdown,
-}
-
-impl Format {
-    /// Returns true if the format can be read from standard input.
-    fn reads_stream(self) -> bool {
-        match self {
-            Self::Jsonl
-            | Self::Csv
-            | Self::Mem0
-            | Self::Letta
-            | Self::Zep
-            | Self::Mif
-            | Self::ChatGpt
-            | Self::Claude => true,
-            Self::Chroma | Self::SillyTavern | Self::ClaudeCode | Self::Codex | Self::WhatsApp | Self::Markdown => {
-                false
-            }
-        }
-    }
-}
-
 /// Number of bytes of a file that its format is recognised by.
 const DETECTION_BYTES: usize = 16 << 10;
 
 impl ImportCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let format = self.format()?;
-        ensure!(self.collection.is_none() || format == Format::Chroma, "--collection needs --format chroma");
+        let source = self.source()?;
+        ensure!(self.collection.is_none() || source.name == "chroma", "--collection needs --format chroma");
         ensure!(
-            !self.keep_vectors || matches!(format, Format::Chroma | Format::Csv),
+            !self.keep_vectors || ["chroma", "csv"].contains(&source.name),
             "--keep-vectors needs --format chroma or --format csv"
         );
-        ensure!(self.me.is_none() || format == Format::WhatsApp, "--me needs --format whatsapp");
+        ensure!(self.me.is_none() || source.name == "whatsapp", "--me needs --format whatsapp");
         let scope = self.scope.scope()?;
         let zone = self.timezone.zone();
-        let (rows, size) = self.rows(format, &scope)?;
+        let (rows, size) = self.rows(source, &scope)?;
         let engine = self.engine().await?;
-        let units = if format == Format::Chroma { "{pos}/{len} rows" } else { "{bytes}/{total_bytes}" };
+        let units = if source.name == "chroma" { "{pos}/{len} rows" } else { "{bytes}/{total_bytes}" };
         let bar = output::progress(size, &format!("importing {{wide_bar}} {units} {{eta}} {{msg}}"));
         let mut importer = Importer::new(&engine, &scope, &zone);
         importer.mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
@@ -185,79 +127,44 @@ impl ImportCommand {
     }
 
     /// Returns the given format, or the one that the file begins with.
-    fn format(&self) -> Result<Format> {
-        if let Some(format) = self.format {
-            return Ok(format);
+    fn source(&self) -> Result<&'static ImportSource> {
+        if let Some(source) = self.format {
+            return Ok(source);
         }
         if self.file == Path::new("-") || self.file.is_dir() {
-            return Ok(Format::Jsonl);
+            return Ok(&SOURCES[0]);
         }
         let mut beginning = Vec::with_capacity(DETECTION_BYTES);
         open(&self.file)?.0.take(DETECTION_BYTES as u64).read_to_end(&mut beginning)?;
-        let format = match detect(&beginning) {
-            Some(SourceFormat::ChatGpt) => Format::ChatGpt,
-            Some(SourceFormat::Claude) => Format::Claude,
-            Some(SourceFormat::WhatsApp) => Format::WhatsApp,
-            Some(SourceFormat::Letta) => Format::Letta,
-            Some(SourceFormat::Zep) => Format::Zep,
-            Some(SourceFormat::Mif) => Format::Mif,
-            _ if self.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("af")) => Format::Letta,
-            _ => return Ok(Format::Jsonl),
-        };
-        let name = format.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        report_line!("the file is read as --format {name}");
-        Ok(format)
+        let has_extension_of_letta = || self.file.extension().is_some_and(|name| name.eq_ignore_ascii_case("af"));
+        let source = ImportSource::detect(&beginning)
+            .or_else(|| ImportSource::named("letta").filter(|_| has_extension_of_letta()));
+        let Some(source) = source else { return Ok(&SOURCES[0]) };
+        report_line!("the file is read as --format {}", source.name);
+        Ok(source)
     }
 
     /// Returns the rows of the source and its size: in rows for Chroma, in bytes otherwise.
-    fn rows(&self, format: Format, scope: &Scope) -> Result<(ImportRows, u64)> {
-        let is_stdin = self.file == Path::new("-");
-        ensure!(
-            format.reads_stream() || !is_stdin,
-            "this format cannot be read from standard input; name the file or directory"
-        );
-        let path = || self.file.display().to_string();
-        match format {
-            Format::ChatGpt => {
-                open(&self.file).map(|(input, size)| (Box::new(chatgpt::rows(input)) as ImportRows, size))
-            }
-            Format::Claude => open(&self.file).map(|(input, size)| (Box::new(claude::rows(input)) as ImportRows, size)),
-            Format::ClaudeCode => Ok(claude_code::rows(&self.file)?),
-            Format::Codex => Ok(codex::rows(&self.file)?),
-            Format::WhatsApp => Ok(whatsapp::rows(&self.file, self.me.as_deref()).with_context(path)?),
-            Format::Markdown => Ok(markdown::rows(&self.file)?),
-            Format::Chroma => Ok(chroma::rows(&self.file, self.collection.as_deref(), self.keep_vectors)?),
-            Format::SillyTavern => Ok(silly_tavern::rows(&self.file, scope)?),
-            Format::Jsonl => {
-                open(&self.file).map(|(input, size)| (Box::new(json_lines::rows(input)) as ImportRows, size))
-            }
-            Format::Csv => {
+    fn rows(&self, source: &ImportSource, scope: &Scope) -> Result<(ImportRows, u64)> {
+        match source.reader {
+            Reader::Stream(read) => {
                 let (input, size) = open(&self.file)?;
-                Ok((tables::rows(input).with_context(path)?, size))
-            }
-            Format::Mem0 => {
-                let (input, size) = open(&self.file)?;
-                let export = mem0::read(input).with_context(path)?;
-                if export.is_partial {
-                    report_line!("the file is one page of several; the page named in \"next\" is not imported");
+                let SourceRows { rows, notice } = read(input).with_context(|| self.file.display().to_string())?;
+                if let Some(notice) = notice {
+                    report_line!("{notice}");
                 }
-                Ok((export.rows, size))
+                Ok((rows, size))
             }
-            Format::Letta => {
-                let (input, size) = open(&self.file)?;
-                Ok((letta::read(input).with_context(path)?, size))
-            }
-            Format::Mif => {
-                let (input, size) = open(&self.file)?;
-                Ok((mif::read(input).with_context(path)?, size))
-            }
-            Format::Zep => {
-                let (input, size) = open(&self.file)?;
-                let export = zep::read(input).with_context(path)?;
-                if export.is_partial {
-                    report_line!("the file is one page of several; the others are not imported");
-                }
-                Ok((export.rows, size))
+            Reader::Path(read) => {
+                let message = "this format cannot be read from standard input; name the file or directory";
+                ensure!(self.file != Path::new("-"), message);
+                let options = SourceOptions {
+                    scope,
+                    me: self.me.as_deref(),
+                    collection: self.collection.as_deref(),
+                    with_vectors: self.keep_vectors,
+                };
+                Ok(read(&self.file, &options)?)
             }
         }
     }
@@ -328,6 +235,23 @@ impl ImportCommand {
         }
         Ok(())
     }
+}
+
+/// Accepts the names of all formats, with a line of help for each.
+fn format_parser() -> impl TypedValueParser<Value = &'static ImportSource> {
+    let values = SOURCES.iter().map(|source| PossibleValue::new(source.name).help(source.help).aliases(source.alias));
+    PossibleValuesParser::new(values).try_map(|name| ImportSource::named(&name).ok_or("no such format"))
+}
+
+fn format_help() -> String {
+    let mut names: Vec<_> = SOURCES.iter().filter(|source| source.is_detectable()).map(|source| source.name).collect();
+    names.sort_unstable();
+    let last = names.pop().unwrap_or_default();
+    let names = names.join(", ");
+    format!(
+        "Format of the file; default: recognised\n\n{names} and {last} are recognised by the beginning of the file. \
+         Any other file is read as jsonl."
+    )
 }
 
 fn open(file: &Path) -> Result<(Box<dyn BufRead + Send>, u64)> {
