@@ -1,6 +1,6 @@
 //! The audit log: reading and verifying it.
 
-use axum::{Json, Router, extract::State, http::StatusCode, response::IntoResponse};
+use axum::{Json, extract::State, http::StatusCode};
 use memory_engine::{
     MemoryEngine, RecordId, Result, Scope, Timestamp,
     audit::{AuditAction, AuditEntry, AuditHead, AuditQuery},
@@ -100,15 +100,8 @@ impl Auditing {
         Self { engine }
     }
 
-    /// Returns the routes. Each request needs an [`Access`], which a [`Guard`](crate::Guard) adds.
-    pub fn router(self) -> Router {
-        self.part().router
-    }
-
     fn part(self) -> ServerPart {
-        let (router, section) = routes().finish();
-        let router = router.with_state(self.engine);
-        ServerPart { name: "audit", router, sections: vec![section], errors: Fault::into_response, background: None }
+        ServerPart::new("audit", routes(), self.engine)
     }
 }
 

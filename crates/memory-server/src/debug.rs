@@ -7,11 +7,6 @@ pub(crate) mod search_report;
 mod session;
 mod stats;
 
-use axum::{
-    Router,
-    http::{Method, StatusCode},
-    response::IntoResponse,
-};
 use memory_engine::{MemoryEngine, Result};
 
 use self::{
@@ -24,7 +19,6 @@ use self::{
 };
 use crate::{
     config::Config,
-    fault::Fault,
     openapi::{ApiOperation, Routes, table},
     part::ServerPart,
     server::Server,
@@ -43,19 +37,8 @@ impl Debugging {
         Self { engine }
     }
 
-    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
-    pub fn router(self) -> Router {
-        self.part().router
-    }
-
     pub(crate) fn part(self) -> ServerPart {
-        let (router, section) = routes().finish();
-        let router = router
-            .method_not_allowed_fallback(async |method: Method| {
-                Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
-            })
-            .with_state(self.engine);
-        ServerPart { name: "debug", router, sections: vec![section], errors: Fault::into_response, background: None }
+        ServerPart::new("debug", routes().with_method_faults(), self.engine)
     }
 }
 

@@ -5,17 +5,11 @@ mod state;
 
 use std::{fs, sync::Arc};
 
-use axum::{
-    Router,
-    http::{Method, StatusCode},
-    response::IntoResponse,
-};
 use memory_engine::{Error, ErrorKind, MemoryEngine, Result, certificate::CertificateKey};
 
 use self::state::DeletionsState;
 use crate::{
     config::Config,
-    fault::Fault,
     openapi::{ApiOperation, Routes},
     part::ServerPart,
     server::Server,
@@ -43,25 +37,8 @@ impl Deletions {
         Self(DeletionsState { engine, key: None })
     }
 
-    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
-    pub fn router(self) -> Router {
-        self.part().router
-    }
-
     pub(crate) fn part(self) -> ServerPart {
-        let (router, section) = routes().finish();
-        let router = router
-            .method_not_allowed_fallback(async |method: Method| {
-                Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
-            })
-            .with_state(self.0);
-        ServerPart {
-            name: "deletions",
-            router,
-            sections: vec![section],
-            errors: Fault::into_response,
-            background: None,
-        }
+        ServerPart::new("deletions", routes().with_method_faults(), self.0)
     }
 }
 

@@ -5,7 +5,6 @@ mod state;
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{Router, response::IntoResponse};
 use memory_engine::{Error, MemoryEngine, Result};
 use memory_engine_agent_hooks::AgentHooks;
 pub use memory_engine_agent_hooks::HookOptions;
@@ -13,7 +12,6 @@ pub use memory_engine_agent_hooks::HookOptions;
 use self::state::HooksState;
 use crate::{
     config::{Config, HooksConfig},
-    fault::Fault,
     part::ServerPart,
     server::Server,
 };
@@ -45,15 +43,8 @@ impl Hooks {
         self
     }
 
-    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
-    pub fn router(self) -> Router {
-        self.part().router
-    }
-
     pub(crate) fn part(self) -> ServerPart {
-        let (router, section) = api::routes().finish();
-        let router = router.with_state(Arc::new(self.0));
-        ServerPart { name: "hooks", router, sections: vec![section], errors: Fault::into_response, background: None }
+        ServerPart::new("hooks", api::routes(), Arc::new(self.0))
     }
 }
 

@@ -25,15 +25,10 @@ mod undo;
 
 use std::sync::Arc;
 
-use axum::{
-    Router,
-    http::{Method, StatusCode},
-    response::IntoResponse,
-};
 use memory_engine::MemoryEngine;
 
 use self::state::InspectorState;
-use crate::{config::Config, fault::Fault, metrics::Metrics, openapi::Routes, part::ServerPart, server::Server};
+use crate::{config::Config, metrics::Metrics, openapi::Routes, part::ServerPart, server::Server};
 
 /// The inspector: a web page at `/ui/`.
 #[derive(Debug, Clone)]
@@ -57,14 +52,7 @@ impl Inspector {
 
     /// Returns the routes under `/api/inspector`, which need a key.
     fn guarded_part(self) -> ServerPart {
-        let (router, section) = routes().finish();
-        let router: Router = router
-            .method_not_allowed_fallback(async |method: Method| {
-                Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
-            })
-            .with_state(self.state);
-        let errors = Fault::into_response;
-        ServerPart { name: "inspector", router, sections: vec![section], errors, background: None }
+        ServerPart::new("inspector", routes().with_method_faults(), self.state)
     }
 }
 

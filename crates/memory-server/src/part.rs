@@ -2,10 +2,14 @@
 
 use std::fmt::Debug;
 
-use axum::Router;
+use axum::{Router, response::IntoResponse};
 use futures::future::BoxFuture;
 
-use crate::{fault::ErrorFormat, limits::BodyKind, openapi::Section};
+use crate::{
+    fault::{ErrorFormat, Fault},
+    limits::BodyKind,
+    openapi::{Routes, Section},
+};
 
 /// A protocol of the server: its routes, their description, and the format of its errors.
 #[derive(Debug)]
@@ -22,6 +26,13 @@ pub(crate) struct ServerPart {
 const LARGE_BODY_PARTS: [&str; 2] = ["gateway", "deletions"];
 
 impl ServerPart {
+    /// Creates a part that reports its errors as [`Fault`] does.
+    pub(crate) fn new<S: Clone + Send + Sync + 'static>(name: &'static str, routes: Routes<S>, state: S) -> Self {
+        let (router, section) = routes.finish();
+        let router = router.with_state(state);
+        Self { name, router, sections: vec![section], errors: Fault::into_response, background: None }
+    }
+
     /// Returns the content of its requests.
     pub(crate) fn bodies(&self) -> BodyKind {
         if LARGE_BODY_PARTS.contains(&self.name) { BodyKind::Large } else { BodyKind::Memories }

@@ -7,17 +7,11 @@ mod restore;
 mod retract;
 mod retractions;
 
-use axum::{
-    Router,
-    http::{Method, StatusCode},
-    response::IntoResponse,
-    routing::post,
-};
+use axum::routing::post;
 use memory_engine::{MemoryEngine, Result, review::ReviewPolicy};
 
 use crate::{
     config::Config,
-    fault::Fault,
     openapi::{ApiOperation, Routes},
     part::ServerPart,
     server::Server,
@@ -43,20 +37,8 @@ impl Records {
         self
     }
 
-    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
-    pub fn router(self) -> Router {
-        self.part().router
-    }
-
     fn part(self) -> ServerPart {
-        let (router, section) = routes(self.corrects).finish();
-        let router: Router = router
-            .method_not_allowed_fallback(async |method: Method| {
-                Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
-            })
-            .with_state(self.engine);
-        let errors = Fault::into_response;
-        ServerPart { name: "records", router, sections: vec![section], errors, background: None }
+        ServerPart::new("records", routes(self.corrects).with_method_faults(), self.engine)
     }
 }
 

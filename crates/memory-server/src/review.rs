@@ -2,10 +2,9 @@
 
 mod api;
 
-use axum::{Router, response::IntoResponse};
 use memory_engine::{MemoryEngine, Result};
 
-use crate::{config::Config, fault::Fault, part::ServerPart, server::Server};
+use crate::{config::Config, part::ServerPart, server::Server};
 
 /// The routes under `/api/review`: list the memories that wait for a review, accept, reject and edit them.
 #[derive(Debug, Clone)]
@@ -20,15 +19,8 @@ impl Reviews {
         Self { engine }
     }
 
-    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
-    pub fn router(self) -> Router {
-        self.part().router
-    }
-
     pub(crate) fn part(self) -> ServerPart {
-        let (router, section) = api::routes().finish();
-        let router = router.with_state(self.engine);
-        ServerPart { name: "review", router, sections: vec![section], errors: Fault::into_response, background: None }
+        ServerPart::new("review", api::routes(), self.engine)
     }
 }
 

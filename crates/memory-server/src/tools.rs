@@ -31,11 +31,6 @@ impl Tools {
         self
     }
 
-    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
-    pub fn router(self) -> Router {
-        self.part().router
-    }
-
     pub(crate) fn part(self) -> ServerPart {
         let state = Arc::new(self.0);
         let (mut router, mut sections) = (Router::new(), Vec::new());

@@ -70,11 +70,6 @@ impl Gateway {
         })))
     }
 
-    /// Returns its routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
-    pub fn router(self) -> Router {
-        self.routes().0
-    }
-
     fn routes(&self) -> (Router, Section) {
         let mut router = Router::new();
         let mut section = None;

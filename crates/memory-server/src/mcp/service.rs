@@ -76,11 +76,6 @@ impl Mcp {
         self
     }
 
-    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
-    pub fn router(self) -> Router {
-        self.part().router
-    }
-
     pub(crate) fn part(self) -> ServerPart {
         let Self { host, options } = self;
         let max_body_bytes = options.max_body_bytes;

@@ -1,17 +1,12 @@
 //! The router of mem0's routes.
 
-use axum::{Router, middleware::from_fn, response::IntoResponse};
+use axum::{middleware::from_fn, response::IntoResponse};
 use memory_engine::{MemoryEngine, Result};
 
 use super::{error::add_request_id, oss, platform, service::Mem0};
 use crate::{config::Config, fault::Fault, part::ServerPart, server::Server};
 
 impl Mem0 {
-    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
-    pub fn router(self) -> Router {
-        self.part().router
-    }
-
     pub(crate) fn part(self) -> ServerPart {
         let (oss, oss_section) = oss::routes().finish();
         let (platform, platform_section) = platform::routes().finish();

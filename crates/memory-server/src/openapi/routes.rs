@@ -3,10 +3,12 @@
 use axum::{
     Router,
     handler::Handler,
+    http::{Method, StatusCode},
     routing::{self, MethodRouter},
 };
 
 use super::operation::ApiOperation;
+use crate::fault::Fault;
 
 /// The part of the document for one protocol.
 #[derive(Debug, Clone)]
@@ -104,6 +106,14 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     /// Adds a route that the document does not mention.
     pub(crate) fn undocumented(mut self, path: &str, handler: MethodRouter<S>) -> Self {
         self.router = self.router.route(path, handler);
+        self
+    }
+
+    /// Reports a method that a path does not have as [`Fault`] does.
+    pub(crate) fn with_method_faults(mut self) -> Self {
+        self.router = self.router.method_not_allowed_fallback(async |method: Method| {
+            Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
+        });
         self
     }
 
