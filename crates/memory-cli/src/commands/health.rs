@@ -52,6 +52,6 @@ impl HealthCommand {
 
 /// Requests `/health`, and returns the status of the response.
 async fn request_status(address: &ServerAddress) -> Result<u16> {
-    let request = PlainRequest { method: "GET", path: "/health", headers: Vec::new(), body: b"" };
-    Ok(address.send(address.connect().await?, &request).await?.status)
+    let request = PlainRequest { method: "GET", path: "/health", headers: Vec::new(), body: Vec::new() };
+    Ok(address.send(address.connect().await?, request).await?.status)
 }

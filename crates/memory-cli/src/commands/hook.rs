@@ -137,8 +137,8 @@ impl HookCommand {
         }
         let event = self.event.name().map(|event| format!("?event={event}")).unwrap_or_default();
         let path = format!("/hooks/{}{event}", self.agent.as_str());
-        let request = PlainRequest { method: "POST", path: &path, headers, body: input };
-        let response = address.send(connection, &request).await?;
+        let request = PlainRequest { method: "POST", path: &path, headers, body: input.to_vec() };
+        let response = address.send(connection, request).await?;
         if response.status != 200 {
             let message: Option<Value> = serde_json::from_slice(&response.body).ok();
             let message = message.as_ref().and_then(|body| body["detail"].as_str()).unwrap_or("no message");

@@ -70,9 +70,9 @@ impl UiCommand {
 
 /// Returns true if a server with the inspector answers at an address.
 async fn has_inspector(address: &ServerAddress) -> bool {
-    let request = PlainRequest { method: "GET", path: "/ui/", headers: Vec::new(), body: b"" };
+    let request = PlainRequest { method: "GET", path: "/ui/", headers: Vec::new(), body: Vec::new() };
     let Ok(stream) = address.connect().await else { return false };
-    let response = address.send(stream, &request).await;
+    let response = address.send(stream, request).await;
     response.is_ok_and(|response| response.status == 200 && contains(&response.body, b"<title>memory-engine</title>"))
 }
 
