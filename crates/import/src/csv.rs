@@ -92,6 +92,7 @@ fn split_cells(row: &[u8], quotes: usize) -> Result<Vec<Option<String>>, RowErro
                 if cell.contains('"') {
                     return Err(RowError::QuoteInCell { cell: cells.len() + 1 });
                 }
+                // Postgres writes NULL without quotes, and an empty text with them.
                 (Some(cell.to_owned()).filter(|cell| !cell.is_empty() && cell != "\\N"), after_cell)
             }
         };

@@ -118,6 +118,7 @@ impl AgentFileReader<'_> {
             }
             self.read_passages(parsed.passages.as_deref().unwrap_or_default(), name);
         }
+        // A block that several agents share belongs to none of them.
         let only_agent = |id: &str| match agents_by_block.get(id).map(Vec::as_slice) {
             Some([name]) => name.clone(),
             _ => None,

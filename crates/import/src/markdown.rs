@@ -129,6 +129,7 @@ fn read_note(text: &str, name: &str) -> Result<Vec<ImportedTurn>, RowError> {
     if turn.keys.get("kind") == Some(&json!("turn")) {
         turn.set_if_missing("role", "user");
     }
+    // An export of this program. Other programs may use these keys for data of their own.
     if turn.keys.get("kind") == keys.get("type") {
         EXPORTED_KEYS.iter().for_each(|key| _ = keys.remove(*key));
     }

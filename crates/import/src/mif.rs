@@ -111,6 +111,7 @@ fn read_memory(
             turn.set("metadata", metadata(keys));
         }
     }
+    // A memory must not delete another one on import.
     turn.keys.remove("tombstone");
     turn.set("text", content);
     let id = keys.get("@id").and_then(Value::as_str);

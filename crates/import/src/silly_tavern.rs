@@ -107,6 +107,7 @@ fn read_chat(open: OpenFile, file: &Path, default: &Scope, has_many_files: bool)
         Some(name.to_owned()).filter(|name| name != UNUSED_NAME && !name.is_empty())
     };
     let mut chat = Chat::default();
+    // A name that the command sets holds for all chats.
     if default.user_name().is_none() {
         chat.user = name_in_header("user_name").or_else(|| only_speaker(&messages, true));
     }

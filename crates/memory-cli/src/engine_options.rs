@@ -121,6 +121,7 @@ impl EngineOptions {
         }
         if let (Some(bytes), Some(path)) = (self.page_cache, database.path()) {
             let options = SqliteOptions::default().with_cache_bytes(bytes);
+            // The options replace those that the builder has derived from the database.
             let options = match database.key() {
                 Some(key) => options.with_encryption_key(key.clone()),
                 None => options,

@@ -48,6 +48,7 @@ pub(crate) fn read(mut keys: Map<String, Value>, defaults: &LineDefaults<'_>) ->
     let id = keys.text("id")?;
     if let Some(id) = &id {
         record.id = RecordId::named(&record.scope, id);
+        // A UUID is the id of the record itself; any other text would be lost without this.
         record.source.message_id = Some(id.clone()).filter(|id| id.parse::<RecordId>().is_err());
     }
     if let Some(id) = keys.text("message_id")? {

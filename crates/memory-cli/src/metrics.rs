@@ -42,6 +42,7 @@ impl RetrievalMetrics {
             if groups().next().is_some() {
                 first.get_or_insert(rank);
             }
+            // A second hit of the same group adds nothing: it repeats an answer.
             let new: Vec<usize> = groups().filter(|n| ranks[*n].is_none()).collect();
             for n in &new {
                 ranks[*n] = Some(rank);

@@ -30,6 +30,7 @@ pub(crate) async fn write_corpus(
         "records": [],
     });
     let head = head.to_string();
+    // The records are written one after another, since all of them may not fit in memory.
     write(head.strip_suffix("]}").unwrap_or(&head))?;
     let active = Filter::eq(Field::State, State::Active.as_str());
     let mut query = ScanQuery::oldest(PAGE_RECORDS).with_filter(active);

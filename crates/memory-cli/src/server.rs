@@ -92,6 +92,7 @@ impl ConfigArgs {
         let settings = Settings::load()?;
         for preset in &self.upstream {
             let upstream = upstream(*preset, &settings);
+            // `memory config show` lists the source of each setting, also of those that a preset adds.
             loaded.settings.push(Setting {
                 name: format!("gateway.upstreams.{}", upstream.name),
                 value: format!("{:?}", upstream.base_url),

@@ -67,6 +67,7 @@ impl Config {
                 "this build has no chat gateway; compile it with the feature gateway, or remove the upstreams";
             return Err(memory_engine::Error::new(memory_engine::ErrorKind::Unsupported, "config", message));
         }
+        // The tools refuse a host that is not allowed, also that of the public address.
         let config = self.with_public_host();
         for build in PARTS {
             if let Some(part) = build(&config, engine, &variable)? {

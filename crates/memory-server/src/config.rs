@@ -228,6 +228,7 @@ impl Config {
         let mut ring = KeyRing::default();
         for key in &self.keys {
             let access = Access::tenant(&key.name, &key.tenant)?;
+            // No list means all users. An empty one is an error for programs that restrict an access.
             let access = if key.users.is_empty() { access } else { access.only_users(&key.users)? };
             let access = if key.metrics_only { access.only_metrics() } else { access };
             let access = if key.operator { access.with_process_figures() } else { access };

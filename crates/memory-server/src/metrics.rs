@@ -134,6 +134,7 @@ impl Metrics {
 /// cached.
 async fn gauges(engine: &MemoryEngine, access: &Access) -> Result<String> {
     let mut records: BTreeMap<String, u64> = BTreeMap::new();
+    // A queue without jobs is 0 and not missing, so that alerts can compare it.
     let mut waiting: BTreeMap<String, u64> = Job::ALL.map(|job| (job.to_string(), 0)).into();
     let mut given_up = waiting.clone();
     for scope in access.scopes()? {

@@ -104,6 +104,7 @@ impl Sources {
             if is_setting || is_in_section {
                 let source = format!("the variable {variable}");
                 let merged = figment.clone().merge(SingleSetting { source, setting, value: value.clone() });
+                // The error is that of this variable only if everything before it is valid.
                 if !is_setting && figment.extract::<Config>().is_ok() {
                     merged.extract::<Config>().map_err(|error| unknown_variable(variable, error))?;
                 }

@@ -76,6 +76,7 @@ impl CopyCommand {
         });
         let mut result = Ok(());
         for scope in &scopes {
+            // Before the first record: an interrupted copy is an export as well.
             source.audit().log_export(scope, "memory copy").await?;
             result = copier.copy(scope).await;
             if result.is_err() {

@@ -143,6 +143,7 @@ async fn write_all(
         }
     }
     let mut last = None;
+    // A record that was deleted since is part of the past, so its tombstone is not.
     while as_of.is_none() {
         let page = engine.admin().tombstones(scope, last, PAGE_RECORDS).await?;
         let Some(end) = page.last().map(|t| t.id) else { break };

@@ -61,6 +61,7 @@ impl ForkCommand {
                 "'{branch}' starts after {at} of {parent}, and includes {}",
                 output::counted(visible as u64, "record", "records")
             );
+            // A branch that should see earlier records and sees none has mostly a wrong number.
             if visible > 0 || self.alone {
                 return text;
             }

@@ -105,6 +105,7 @@ impl ImportCommand {
             .import(rows, |report, bytes| {
                 bar.inc(bytes);
                 bar.set_message(format!("{} added", report.added));
+                // A call without bytes follows a commit.
                 if self.json && bytes == 0 && !self.dry_run {
                     let committed = report.added + report.updated + report.unchanged;
                     output::print_json_line(&serde_json::json!({ "committed": committed }));

@@ -55,6 +55,7 @@ impl RekeyCommand {
                 key
             }
         };
+        // A mistyped path must not create a database.
         if db.path().is_some() {
             database::require_database(&db).await?;
         }

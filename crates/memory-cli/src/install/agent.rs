@@ -208,6 +208,7 @@ fn continue_dev(places: &Places, setup: &Setup) -> Vec<FileEdit> {
         }
     }
     lines.push("# memory-engine:end".into());
+    // Continue reads a file for each server, so that no file of the user is edited.
     let server = Change::OwnFile(lines.join("\n") + "\n");
     let rule = own_rule("name: Long-term memory\nalwaysApply: true");
     vec![

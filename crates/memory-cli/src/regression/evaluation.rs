@@ -12,6 +12,7 @@ use crate::regression::{
 /// Returns the expectations that are not met. Empty if the case passes.
 pub(crate) fn evaluate(case: &TestCase, observation: &Observation) -> Vec<CaseFailure> {
     let mut failures: Vec<CaseFailure> = Vec::new();
+    // Without this, a missing model would look like a worse ranking.
     for stage in observation.degraded() {
         let message = format!("the stage {} failed: {}; its hits may be missing", stage.stage, stage.reason);
         failures.push(CaseFailure::new(FailureKind::Degraded, message));

@@ -125,6 +125,7 @@ impl ChatExchange {
                 self.with_memory_headers(self.dialect.error_response(upstream_fault(&e, &self.service.name)), None)
             }
         };
+        // Fails if the client has gone. The turn is stored by now.
         let _ = client.send(response);
     }
 

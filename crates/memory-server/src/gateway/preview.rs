@@ -67,6 +67,7 @@ pub(crate) async fn preview(
     let recall_scope = access.scope(&Owner { session: None, ..owner.clone() })?;
     let mut messages: Vec<ChatMessage> = earlier.iter().map(chat_message).collect();
     if let (true, Some(_)) = (messages.is_empty(), &owner.session) {
+        // The gateway gets a conversation from its client; a preview may name a stored one instead.
         messages = stored_messages(engine, &access.scope(&owner)?).await?;
     }
     messages.push(ChatMessage { speaker: Speaker::User, text: message.to_owned(), calls_tools: false });

@@ -82,6 +82,7 @@ impl Prompter {
             degraded.extend(self.restore_session(&identity.address, deadline).await);
         }
         let scene = self.scenes.detect(&identity.address, question).scene;
+        // Without them, a memory may repeat what the conversation contains. That is no reason to inject none.
         let replaced = self.replaced_records(identity, thread, deadline).await.unwrap_or_else(|stage| {
             degraded.push(stage);
             BTreeSet::new()

@@ -35,6 +35,7 @@ pub(super) async fn stored_response(
     let path: Vec<&str> = ["responses"].into_iter().chain(rest.split('/')).collect();
     let checked = async {
         let body = gateway.read_body(body).await?;
+        // A key must not read the responses of another one. Most paths name the response; these name it in the body.
         if WITHOUT_RESPONSE.contains(&rest) {
             let named = ChatBody::read(body.clone(), Dialect::Responses).map_err(Fault::bad_request)?;
             gateway.check_owner(&access, named.stored_ids()).await?;

@@ -133,6 +133,7 @@ impl StreamRelay<'_> {
                 () = client_gone.as_mut() => return Arrival::ClientGone,
                 () = self.keep_alive_timer.as_mut() => {
                     if waiting_since.elapsed() >= self.keep_alive {
+                        // A comment inside of an event would break it.
                         if !self.is_mid_event() {
                             let _ = self.client.send(KEEP_ALIVE).await;
                         }

@@ -114,6 +114,7 @@ impl AddRequest {
         let Self { owner, messages: Messages(messages), options, .. } = self;
         let mut owner = owner.owner()?;
         let mut at = None;
+        // The open-source routes have neither a time nor filters.
         if api == Mem0Api::Platform {
             at = time::timestamp(options.timestamp.as_ref())?;
             if let Some(filter) = options.filters {

@@ -167,6 +167,7 @@ impl Mem0Api {
             "in" => {
                 let invalid = || Mem0Error::bad_request(format!("the operator in of the filter {key} needs a list"));
                 let list = value.as_array().ok_or_else(invalid)?;
+                // Users are a part of the scope and no condition on records, so that their number has no limit.
                 if matches!(target, FilterTarget::User) && list.iter().all(|value| value != "*") {
                     let users = list.iter().map(|value| non_empty_text(key, value));
                     return Ok(FilterCondition::Users(users.collect::<Result<_, _>>()?));

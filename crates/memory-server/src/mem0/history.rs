@@ -130,6 +130,7 @@ impl Mem0 {
         let texts: Vec<Option<String>> = former_texts.chain([Some(record.text.clone())]).collect();
         let superseded = self.facts_superseded_by(record).await?;
         let added_at = record.recorded_at;
+        // The history of mem0 has one former text, which is the newest of several.
         match superseded.last() {
             Some(former) if !is_negation(record) => {
                 let mut event = HistoryEvent::new("UPDATE", added_at, Some(former.text.clone()), texts[0].clone());

@@ -150,6 +150,7 @@ impl Mem0 {
         let with_dialogue = SearchQuery { text, threshold, contains_dialogue: true, ..query.clone() };
         let mut memories = self.search_text(areas, &with_dialogue, turns).await?;
         let min_relevance = self.engine.admin().recall_options().min_relevance;
+        // The words of the dialogue find more, and also the dialogue itself.
         memories.retain(|memory| memory.hit.relevance >= min_relevance && !query.is_in_dialogue(&memory.hit.record));
         let Some(rewrite) = self.engine.rewrite().filter(|_| memories.is_empty()) else { return Ok(memories) };
         match rewrite.ask(&query.text, &dialogue, Duration::MAX).await {

@@ -68,6 +68,7 @@ pub(super) async fn show(
     let Some(redirect) = parameters.get("redirect_uri").and_then(|uri| client.redirect_uri(uri)) else {
         return Problem::UnknownRedirect.response(texts, "", None);
     };
+    // From here on, errors may name the way back: the client has registered the address.
     let state = parameters.get("state");
     match check_request(&oauth, &parameters) {
         Ok(challenge) => {

@@ -130,6 +130,7 @@ async fn handle(
     if let Some(filter) = &search.filters {
         query = query.with_filter(parse_filter(filter)?);
     }
+    // The id of the store is the name of a user, to whom the key must have access.
     let scope = access.scope(&Owner::user(user))?;
     let data = recall(&tools.engine, &scope, query, search.ranking_options.score_threshold.unwrap_or(0.0)).await?;
     let page = Page {

@@ -77,6 +77,7 @@ impl ItemStore {
             record.trust = Trust::Assistant;
             item::fill(record, namespace, key, value, indexed);
         };
+        // A conflict means that another writer has changed the item since it was read.
         for _ in 0..MAX_RETRIES {
             let outcome = match self.0.find(&name).await? {
                 None => self.0.create(&name, fill).await?,

@@ -94,6 +94,7 @@ pub(super) async fn show_fact(
     let user = record.scope.namespace();
     let mut related = read_related(engine, &user, &record).await?;
     if !related.iter().any(|fact| fact.id == record.id) {
+        // Only the newest facts are read, and this one may be older.
         related.push(record.clone());
     }
     related.sort_by_key(Record::position);

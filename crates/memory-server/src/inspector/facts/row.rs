@@ -141,6 +141,7 @@ impl FactRow {
             sources: record.derived_from.len(),
             repeats: repeats.map_or(0, Vec::len),
             edits: Edit::all_of(record).len(),
+            // Counted by callers that have read the other facts.
             contradictions: 0,
             position: record.position(),
         }

@@ -200,6 +200,7 @@ impl GraphPicture {
         let Subgraph { entities, mut edges } = found;
         let shown: BTreeSet<EntityId> = entities.iter().map(|entity| entity.id).collect();
         edges.retain(|edge| shown.contains(&edge.source) && shown.contains(&edge.target));
+        // Of all relations, also of those that are left out below.
         let degrees = degrees(&edges);
         edges.sort_by_key(|edge| Reverse(edge.records));
         edges.truncate(MAX_RELATIONS);
