@@ -13,7 +13,7 @@ use crate::{
     json_lines::object,
     lines::Lines,
     row::{ImportRows, ImportedTurn, Row},
-    source_file::{OpenFile, open_listed, open_named},
+    source_file::{OpenFile, open_listed, open_named, total_size},
 };
 
 /// A prompt or a reply in a file.
@@ -41,10 +41,7 @@ pub(crate) fn rows<R: ReadLine + 'static>(path: &Path) -> Result<(ImportRows, u6
     if files.is_empty() {
         return Err(ImportError::NoChats(path.to_owned()));
     }
-    let mut size = 0;
-    for file in &files {
-        size += fs::symlink_metadata(file).map_err(|source| ImportError::Open { path: file.clone(), source })?.len();
-    }
+    let size = total_size(&files)?;
     let root = path.to_owned();
     let open: OpenFile = if is_folder { open_listed } else { open_named };
     let rows = files.into_iter().flat_map(move |file| match read_file::<R>(open, &root, &file) {

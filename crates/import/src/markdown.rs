@@ -12,7 +12,7 @@ use crate::{
     chat_files::files_with_extension,
     error::{ImportError, MAX_LINE_BYTES, RowError},
     row::{ImportRows, ImportedTurn, Row},
-    source_file::{OpenFile, open_listed, open_named},
+    source_file::{OpenFile, open_listed, open_named, total_size},
 };
 
 /// The keys of the front matter that are fields of a record. The others become metadata.
@@ -54,10 +54,7 @@ pub fn rows(path: &Path) -> Result<(ImportRows, u64), ImportError> {
     if files.is_empty() {
         return Err(ImportError::NoNotes(path.to_owned()));
     }
-    let mut size = 0;
-    for file in &files {
-        size += fs::symlink_metadata(file).map_err(|source| ImportError::Open { path: file.clone(), source })?.len();
-    }
+    let size = total_size(&files)?;
     let open: OpenFile = if is_folder { open_listed } else { open_named };
     let rows = files.into_iter().zip(1..).map(move |(file, number)| read_file(open, &root, file, number));
     Ok((Box::new(rows), size))

@@ -15,7 +15,7 @@ use crate::{
     json_lines::object,
     lines::Lines,
     row::{ImportRows, ImportedTurn, Row, convert_time, is_blank},
-    source_file::{OpenFile, open_listed, open_named},
+    source_file::{OpenFile, open_listed, open_named, total_size},
 };
 
 /// Types of messages that SillyTavern itself writes. A message of a participant that is hidden from the model has none.
@@ -47,10 +47,7 @@ pub fn rows(path: &Path, default: &Scope) -> Result<(ImportRows, u64), ImportErr
     if files.is_empty() {
         return Err(ImportError::NoChats(path.to_owned()));
     }
-    let mut size = 0;
-    for file in &files {
-        size += fs::symlink_metadata(file).map_err(|source| ImportError::Open { path: file.clone(), source })?.len();
-    }
+    let size = total_size(&files)?;
     let default = default.clone();
     let has_many_files = files.len() > 1;
     let open: OpenFile = if is_folder { open_listed } else { open_named };

@@ -2,13 +2,22 @@
 
 use std::{
     fs::{self, File},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::error::ImportError;
 
 /// A function that opens a file of a source.
 pub(crate) type OpenFile = fn(&Path) -> Result<File, ImportError>;
+
+/// Returns the size of files in bytes. That of a link is its own.
+pub(crate) fn total_size(files: &[PathBuf]) -> Result<u64, ImportError> {
+    let mut size = 0;
+    for file in files {
+        size += fs::symlink_metadata(file).map_err(|source| ImportError::Open { path: file.clone(), source })?.len();
+    }
+    Ok(size)
+}
 
 /// Opens a file of a folder, which must be a regular file. A link could name any file of the machine, and a FIFO or a
 /// device may have no end.

@@ -36,3 +36,13 @@ pub(crate) fn user_scope(
     let user = header_text(headers, "x-user-id")?.or(in_url).or_else(default_user);
     Ok(access.scope(&Owner { user, ..Owner::default() })?)
 }
+
+/// The header that names the user, for the document of the routes.
+#[cfg(any(feature = "hooks", feature = "tools"))]
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "describes a header")]
+pub(crate) struct UserHeader {
+    /// The user, percent-encoded. It takes precedence over the URL.
+    #[schemars(rename = "X-User-Id")]
+    user: Option<String>,
+}

@@ -18,7 +18,7 @@ use super::state::HooksState;
 use crate::{
     access::Access,
     fault::Fault,
-    headers::user_scope,
+    headers::{UserHeader, user_scope},
     openapi::{ApiOperation, Routes},
     request::UrlQuery,
 };
@@ -51,14 +51,6 @@ struct HookQuery {
     user_id: String,
     /// The event: session-start, user-prompt, stop or session-end. Default: the one that the body names.
     event: Option<String>,
-}
-
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "describes a header")]
-struct UserHeader {
-    /// The user, percent-encoded. It takes precedence over the URL.
-    #[schemars(rename = "X-User-Id")]
-    user: Option<String>,
 }
 
 #[derive(JsonSchema)]

@@ -14,10 +14,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::state::{ToolsState, UserHeader, UserQuery};
+use super::state::{ToolsState, UserQuery};
 use crate::{
     access::Access,
     fault::Fault,
+    headers::UserHeader,
     openapi::{ApiOperation, Routes},
     request::{UrlQuery, parse_body},
 };

@@ -8,10 +8,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::state::{ToolsState, UserHeader, UserQuery};
+use super::state::{ToolsState, UserQuery};
 use crate::{
     access::Access,
     fault::Fault,
+    headers::UserHeader,
     openapi::{ApiOperation, Routes},
     request::{UrlQuery, parse_body},
 };

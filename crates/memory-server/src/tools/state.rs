@@ -28,11 +28,3 @@ pub(super) struct UserQuery {
     #[serde(default)]
     pub(super) user_id: String,
 }
-
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "describes a header")]
-pub(super) struct UserHeader {
-    /// The user, percent-encoded. It takes precedence over the URL.
-    #[schemars(rename = "X-User-Id")]
-    user: Option<String>,
-}
