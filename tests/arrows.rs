@@ -14,18 +14,18 @@ use serde_json::Value;
 /// The dependencies on our own packages that each package may have. `docs/design/architecture.md` says why.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-core", &[]),
-    ("memory-engine-rule-data", &[]),
+    ("memory-engine-text", &[]),
     ("memory-engine-embedder", &["core"]),
     ("memory-engine-vector-store", &["core"]),
-    ("memory-engine-keyword-store", &["core", "rule-data"]),
-    ("memory-engine-reranker", &["core", "rule-data"]),
-    ("memory-engine-scene", &["core", "rule-data"]),
-    ("memory-engine-screening", &["core", "rule-data"]),
-    ("memory-engine-synonyms", &["core", "keyword-store", "rule-data"]),
-    ("memory-engine-temporal", &["core", "rule-data"]),
-    ("memory-engine-context", &["core", "rule-data"]),
+    ("memory-engine-keyword-store", &["core", "text"]),
+    ("memory-engine-reranker", &["core", "text"]),
+    ("memory-engine-scene", &["core", "text"]),
+    ("memory-engine-screening", &["core", "text"]),
+    ("memory-engine-synonyms", &["core", "keyword-store", "text"]),
+    ("memory-engine-temporal", &["core", "text"]),
+    ("memory-engine-context", &["core", "text"]),
     ("memory-engine-local-models", &["core", "embedder", "reranker"]),
-    ("memory-engine-graph", &["core", "llm", "rule-data"]),
+    ("memory-engine-graph", &["core", "llm", "text"]),
     // Shared by both adapters; no driver.
     ("memory-engine-sql", &["core", "graph", "keyword-store", "vector-store"]),
     ("memory-engine-sqlite", &["core", "graph", "keyword-store", "sql", "sqlite3mc", "synonyms", "vector-store"]),
@@ -35,7 +35,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-conformance", &["core", "graph", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-llm", &["core"]),
     // `temporal` resolves the dates of appointments against the turn that names them.
-    ("memory-engine-summarizer", &["core", "context", "llm", "rule-data", "temporal"]),
+    ("memory-engine-summarizer", &["core", "context", "llm", "temporal", "text"]),
     ("memory-engine-http-models", &["core", "embedder", "reranker", "llm"]),
     (
         "memory-engine-indexing",
@@ -52,10 +52,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "keyword-store",
             "llm",
             "reranker",
-            "rule-data",
             "scene",
             "synonyms",
             "temporal",
+            "text",
             "vector-store",
         ],
     ),
@@ -96,7 +96,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     // Files of the model as records.
     ("memory-engine-tool-backends", &[""]),
     // Readers of foreign formats yield rows; they need no engine.
-    ("memory-engine-import", &["core", "rule-data", "sqlite3mc"]),
+    ("memory-engine-import", &["core", "text", "sqlite3mc"]),
     // Pure functions over JSON.
     ("memory-engine-dialects", &[]),
     ("memory-engine-server", &["", "agent-hooks", "companion", "dialects", "http-models", "tool-backends"]),

@@ -1,7 +1,7 @@
 //! Detection of messages without content.
 
 use memory_engine_core::phrases::fold;
-use memory_engine_rule_data::{Words, data};
+use memory_engine_text::{Words, data};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]

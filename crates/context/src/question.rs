@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use memory_engine_core::{phrases::fold, text::is_han};
-use memory_engine_rule_data::{Words, data};
+use memory_engine_text::{Words, data};
 use serde::Deserialize;
 
 use crate::phrase_pattern::{PhrasePatterns, PhraseToken, tokens};

@@ -1,7 +1,7 @@
 //! Queries for questions that are too vague to search with: the question with its dialogue, or a rewrite by a model.
 
 use memory_engine_core::{Error, ErrorKind, Result};
-use memory_engine_rule_data::{Words, data};
+use memory_engine_text::{Words, data};
 use serde::{Deserialize, Serialize};
 
 use crate::{line::one_line, weak_question::weak_question};

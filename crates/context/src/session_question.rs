@@ -1,7 +1,7 @@
 //! Detection of questions about the conversation before this one, by the classes of their words.
 
 use memory_engine_core::RuleId;
-use memory_engine_rule_data::Words;
+use memory_engine_text::Words;
 use serde::Deserialize;
 
 use crate::weak_question::weak_word_at_start;

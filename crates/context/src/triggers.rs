@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use memory_engine_core::{Language, Phrases, RuleId, phrases::fold};
-use memory_engine_rule_data::{Words, load};
+use memory_engine_text::{Words, load};
 use serde::Deserialize;
 
 use crate::{

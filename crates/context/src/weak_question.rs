@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use memory_engine_core::{phrases::fold, text::is_han};
-use memory_engine_rule_data::{Words, data};
+use memory_engine_text::{Words, data};
 use serde::Deserialize;
 
 /// Pronouns, question words and other words without a topic. The names of the groups only structure the files.

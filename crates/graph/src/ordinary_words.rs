@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]

@@ -1,7 +1,7 @@
 //! Chinese surnames, and what can follow them in a name.
 
 use memory_engine_core::text::is_han;
-use memory_engine_rule_data::{Words, data};
+use memory_engine_text::{Words, data};
 use serde::Deserialize;
 
 use crate::{ordinary_words::is_ordinary_word, titles};

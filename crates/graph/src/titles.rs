@@ -1,7 +1,7 @@
 //! Titles before and after names.
 
 use memory_engine_core::text::is_han;
-use memory_engine_rule_data::{Words, data};
+use memory_engine_text::{Words, data};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]

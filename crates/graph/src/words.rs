@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use serde::Deserialize;
 
 use crate::titles;

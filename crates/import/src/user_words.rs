@@ -1,6 +1,6 @@
 //! The user's words in a prompt.
 
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]

@@ -4,7 +4,7 @@ mod header;
 
 use std::{collections::BTreeMap, fs, io::BufReader, path::Path};
 
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use serde::Deserialize;
 
 use self::header::{DateOrder, Header};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::feature::{Feature, FeatureValues};
 
-memory_engine_rule_data::data!(RANKING: RankingFile = "ranking.toml");
+memory_engine_text::data!(RANKING: RankingFile = "ranking.toml");
 
 /// The kind of embedder that the weights are for, from the one that says least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,7 +7,7 @@ use crate::{
     linear::{FeatureWeights, RankingModel},
 };
 
-memory_engine_rule_data::data!(RELEVANCE: RelevanceFile = "relevance.toml");
+memory_engine_text::data!(RELEVANCE: RelevanceFile = "relevance.toml");
 
 /// A logistic regression over features that are not scaled by the best candidate.
 ///

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use memory_engine_core::{Phrases, text::is_han};
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use serde::Deserialize;
 
 use crate::message::Message;

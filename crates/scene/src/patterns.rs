@@ -6,7 +6,7 @@ use std::{
 };
 
 use memory_engine_core::{Error, Result, RuleId, text::is_han};
-use memory_engine_rule_data::{RegexError, RegexIndex, RegexOptions, data};
+use memory_engine_text::{RegexError, RegexIndex, RegexOptions, data};
 use serde::{Deserialize, Serialize};
 
 use crate::message::{MessagePart, Sentence};

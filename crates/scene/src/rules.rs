@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use memory_engine_core::{Error, Result, phrases::fold};
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use serde::{Deserialize, Serialize};
 
 use crate::patterns::{self, PatternEffect, ScenePattern};

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use memory_engine_rule_data::{RegexOptions, SharedRegex};
+use memory_engine_text::{RegexOptions, SharedRegex};
 
 /// An expression that is compiled at its first use.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use memory_engine_rule_data::{SharedRegex, data};
+use memory_engine_text::{SharedRegex, data};
 use serde::Deserialize;
 
 use crate::{checks::Check, finding::ScreeningRuleId, lazy_regex::LazyRegex, policy::Category};

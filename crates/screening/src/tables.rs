@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_engine_rule_data::SharedRegex;
+use memory_engine_text::SharedRegex;
 
 /// Returns the cells that a label names: those below it if it stands in the header of a table, and the one to its right
 /// if it stands in another row. A cell has no spaces.

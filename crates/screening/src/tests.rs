@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_rule_data::load;
+use memory_engine_text::load;
 use proptest::prelude::*;
 use serde::Deserialize;
 

@@ -6,7 +6,7 @@
 
 use std::ops::Deref;
 
-use memory_engine_rule_data::{RegexError, RegexOptions, SharedRegex};
+use memory_engine_text::{RegexError, RegexOptions, SharedRegex};
 use serde::Deserialize;
 
 /// Declares a static with the joined contents of data files, and the test that loads them. Its type is given as lists
@@ -22,7 +22,7 @@ macro_rules! data {
         $crate::data::data!($name: ModuleData = $($file),+);
     };
     ($name:ident: $type:ty = $($file:literal),+) => {
-        memory_engine_rule_data::data!($name: $type = $($file),+);
+        memory_engine_text::data!($name: $type = $($file),+);
     };
 }
 

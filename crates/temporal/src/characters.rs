@@ -1,6 +1,6 @@
 //! Characters of dates: folding, numerals and scripts.
 
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! The starts of dates. A rule declares those of its dates, so that it is tried only where one of them is.
 
-use memory_engine_rule_data::Words;
+use memory_engine_text::Words;
 
 use crate::characters::is_letter;
 

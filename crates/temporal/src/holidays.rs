@@ -1,7 +1,7 @@
 //! Holidays and their dates.
 
 use jiff::{ToSpan, civil::Date};
-use memory_engine_rule_data::{Words, data};
+use memory_engine_text::{Words, data};
 use serde::Deserialize;
 
 use crate::{calendar::Stretch, scan::Scan, window::Exactness};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_engine_rule_data::Words;
+use memory_engine_text::Words;
 
 use crate::characters::{fold, is_latin, is_letter, is_numeral};
 

@@ -1,6 +1,6 @@
 //! Words for units of time.
 
-use memory_engine_rule_data::Words;
+use memory_engine_text::Words;
 use serde::Deserialize;
 
 use crate::calendar::Unit;

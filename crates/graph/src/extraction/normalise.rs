@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use memory_engine_core::phrases::fold;
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use serde::Deserialize;
 
 use super::{Extraction, ExtractionLimits, Mention, Relation};

@@ -4,7 +4,7 @@ mod context;
 mod run;
 
 use memory_engine_core::text::{is_han, normalize};
-use memory_engine_rule_data::{Words, data};
+use memory_engine_text::{Words, data};
 use serde::Deserialize;
 
 use crate::{

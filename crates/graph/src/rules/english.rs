@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_rule_data::{Words, data};
+use memory_engine_text::{Words, data};
 use serde::Deserialize;
 
 use super::sentences;

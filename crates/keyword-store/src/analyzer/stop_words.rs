@@ -1,6 +1,6 @@
 //! Stop words: words that are too common to indicate the subject of a text.
 
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 

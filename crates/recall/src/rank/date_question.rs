@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{Phrases, Record};
-use memory_engine_rule_data::Words;
 use memory_engine_temporal::{Exactness, windows};
+use memory_engine_text::Words;
 use serde::Deserialize;
 
-memory_engine_rule_data::data!(DATA: DateQuestions = "date_questions.toml");
+memory_engine_text::data!(DATA: DateQuestions = "date_questions.toml");
 
 #[derive(Debug, Deserialize)]
 struct DateQuestions {

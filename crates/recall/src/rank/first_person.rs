@@ -6,10 +6,10 @@ use memory_engine_core::{
     Phrases,
     phrases::{fold, stands_alone},
 };
-use memory_engine_rule_data::Words;
+use memory_engine_text::Words;
 use serde::Deserialize;
 
-memory_engine_rule_data::data!(DATA: FirstPersonWords = "first_person.toml");
+memory_engine_text::data!(DATA: FirstPersonWords = "first_person.toml");
 
 #[derive(Debug, Deserialize)]
 struct FirstPersonWords {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use memory_engine_core::Phrases;
 use memory_engine_reranker::{Feature, FeatureValues};
-use memory_engine_rule_data::Words;
+use memory_engine_text::Words;
 use serde::Deserialize;
 
 use super::feature_input::FeatureInput;
@@ -13,7 +13,7 @@ use super::feature_input::FeatureInput;
 /// thing.
 const SAME_STATEMENT_SHARE: f64 = 0.7;
 
-memory_engine_rule_data::data!(DATA: Tense = "tense.toml");
+memory_engine_text::data!(DATA: Tense = "tense.toml");
 
 #[derive(Debug, Deserialize)]
 struct Tense {

@@ -11,7 +11,7 @@ struct Sample {
 fn files_are_joined_by_name() {
     let chinese = "words = ['一']\npattern = ['喂+']";
     let english = "words = ['one']\n[[pattern]]\nbefore = '\\b'\nany = ['hi', '''\n  he|\n  llo''']\nafter = '!'";
-    let sample: Sample = memory_engine_rule_data::load(&[chinese, english]);
+    let sample: Sample = memory_engine_text::load(&[chinese, english]);
     assert_eq!(sample.words.iter().collect::<Vec<_>>(), ["一", "one"]);
     for text in ["喂喂", "我hi!", "LLO!"] {
         assert!(sample.pattern.is_match(text), "{text}");
@@ -22,7 +22,7 @@ fn files_are_joined_by_name() {
 #[test]
 fn invalid_patterns_and_unknown_fields_are_refused() {
     for file in ["words = []\npattern = ['(']", "words = []\npattern = ['a']\nmore = []", "words = []"] {
-        let loaded = std::panic::catch_unwind(|| memory_engine_rule_data::load::<Sample>(&[file]));
+        let loaded = std::panic::catch_unwind(|| memory_engine_text::load::<Sample>(&[file]));
         assert!(loaded.is_err(), "{file}");
     }
 }

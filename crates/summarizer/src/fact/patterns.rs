@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use memory_engine_core::{Error, Language, Result, RuleId};
-use memory_engine_rule_data::{Captures, RegexError, RegexIndex, RegexOptions};
+use memory_engine_text::{Captures, RegexError, RegexIndex, RegexOptions};
 use serde::Deserialize;
 
 use crate::{

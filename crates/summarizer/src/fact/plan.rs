@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{Language, RuleId, Timestamp};
-use memory_engine_rule_data::{RegexError, SharedRegex};
+use memory_engine_text::{RegexError, SharedRegex};
 use serde::Deserialize;
 
 use crate::{

@@ -2,8 +2,8 @@
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{Language, Record, Timestamp};
-use memory_engine_rule_data::Captures;
 use memory_engine_temporal::{Exactness, windows};
+use memory_engine_text::Captures;
 
 use crate::{
     fact::{

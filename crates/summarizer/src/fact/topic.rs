@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use memory_engine_rule_data::{RegexIndex, RegexOptions};
+use memory_engine_text::{RegexIndex, RegexOptions};
 use serde::Deserialize;
 
 use crate::{
@@ -47,7 +47,7 @@ struct Topic {
     impersonal: bool,
 }
 
-memory_engine_rule_data::data!(DATA: TopicFile = "en/fact-topics.toml", "zh/fact-topics.toml");
+memory_engine_text::data!(DATA: TopicFile = "en/fact-topics.toml", "zh/fact-topics.toml");
 
 /// The expressions of the data files.
 struct Expressions {
@@ -67,7 +67,7 @@ enum Meaning {
 static EXPRESSIONS: LazyLock<Option<Expressions>> = LazyLock::new(|| Expressions::new().ok());
 
 impl Expressions {
-    fn new() -> Result<Self, memory_engine_rule_data::RegexError> {
+    fn new() -> Result<Self, memory_engine_text::RegexError> {
         let mut texts = Vec::new();
         let mut meanings = Vec::new();
         let mut add = |form: &str, meaning: Meaning| {

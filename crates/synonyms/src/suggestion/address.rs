@@ -1,6 +1,6 @@
 //! Recognises names that address a person.
 
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]

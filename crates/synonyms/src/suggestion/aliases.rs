@@ -2,7 +2,7 @@
 
 use memory_engine_core::phrases::{fold, stands_alone};
 use memory_engine_keyword_store::words;
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use serde::Deserialize;
 
 use super::corpus::{Corpus, WordId};

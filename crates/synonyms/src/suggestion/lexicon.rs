@@ -1,6 +1,6 @@
 //! Everyday synonyms, of which a pair is suggested if both words are used.
 
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use serde::Deserialize;
 
 use super::corpus::{Corpus, WordId};

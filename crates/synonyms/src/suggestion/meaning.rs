@@ -1,7 +1,7 @@
 //! Words with near vectors.
 
 use memory_engine_core::Embedding;
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]

@@ -1,7 +1,7 @@
 //! Names of people and their short forms.
 
 use memory_engine_core::text::is_han;
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 

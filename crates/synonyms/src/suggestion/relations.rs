@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use memory_engine_keyword_store::words;
-use memory_engine_rule_data::data;
+use memory_engine_text::data;
 use serde::Deserialize;
 
 use super::{

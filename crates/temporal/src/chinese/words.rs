@@ -1,6 +1,6 @@
 //! The words of Chinese dates.
 
-use memory_engine_rule_data::{Words, data};
+use memory_engine_text::{Words, data};
 use serde::Deserialize;
 
 use crate::{

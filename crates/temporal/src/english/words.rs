@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::civil::Weekday;
-use memory_engine_rule_data::{Words, data};
+use memory_engine_text::{Words, data};
 use serde::Deserialize;
 
 use crate::{

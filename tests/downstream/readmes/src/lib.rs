@@ -94,10 +94,6 @@ pub mod recall {}
 pub mod reranker {}
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../../crates/rule-data/README.md")]
-pub mod rule_data {}
-
-#[cfg(doctest)]
 #[doc = include_str!("../../../../crates/scene/README.md")]
 pub mod scene {}
 
@@ -120,6 +116,10 @@ pub mod synonyms {}
 #[cfg(doctest)]
 #[doc = include_str!("../../../../crates/temporal/README.md")]
 pub mod temporal {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/text/README.md")]
+pub mod text {}
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../../crates/vector-store/README.md")]

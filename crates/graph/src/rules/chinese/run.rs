@@ -1,6 +1,6 @@
 //! Runs of Chinese characters.
 
-use memory_engine_rule_data::Words;
+use memory_engine_text::Words;
 
 use crate::ordinary_words::is_ordinary_word;
 

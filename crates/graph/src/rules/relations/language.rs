@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use memory_engine_rule_data::{Words, data};
+use memory_engine_text::{Words, data};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_rule_data::Captures;
+use memory_engine_text::Captures;
 
 use super::context::{ClauseContext, ClauseStatement, ClauseSubject};
 use crate::{

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, thread};
 
-use memory_engine_rule_data::{RegexOptions, SharedRegex};
+use memory_engine_text::{RegexOptions, SharedRegex};
 
 fn compiled(expression: &str) -> SharedRegex {
     RegexOptions::ignoring_case().compile(expression).unwrap()
