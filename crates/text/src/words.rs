@@ -42,4 +42,29 @@ impl Words {
     pub fn end_of(&self, text: &str) -> Option<&str> {
         self.iter().find(|word| text.ends_with(word))
     }
+
+    /// Returns true if a text begins with one of the words.
+    pub fn any_starts(&self, text: &str) -> bool {
+        self.start_of(text).is_some()
+    }
+
+    /// Returns true if a text ends with one of the words.
+    pub fn any_ends(&self, text: &str) -> bool {
+        self.end_of(text).is_some()
+    }
+
+    /// Returns the text after the first word of the list that the text begins with.
+    pub fn strip_start<'t>(&self, text: &'t str) -> Option<&'t str> {
+        self.iter().find_map(|word| text.strip_prefix(word))
+    }
+
+    /// Returns the text before the first word of the list that the text ends with.
+    pub fn strip_end<'t>(&self, text: &'t str) -> Option<&'t str> {
+        self.iter().find_map(|word| text.strip_suffix(word))
+    }
+
+    /// Returns the text before the leftmost of the words in it.
+    pub fn text_before<'t>(&self, text: &'t str) -> &'t str {
+        &text[..self.iter().filter_map(|word| text.find(word)).min().unwrap_or(text.len())]
+    }
 }
