@@ -14,7 +14,7 @@ use serde_json::Value;
 /// The dependencies on our own packages that each package may have. `docs/design/architecture.md` says why.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-core", &[]),
-    ("memory-engine-text", &[]),
+    ("memory-engine-text", &["core"]),
     ("memory-engine-embedder", &["core"]),
     ("memory-engine-vector-store", &["core"]),
     ("memory-engine-keyword-store", &["core", "text"]),

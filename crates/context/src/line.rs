@@ -1,6 +1,7 @@
 //! Writes memories as single lines that cannot imitate the block around them, and truncates after sentences.
 
 use memory_engine_core::text::normalize;
+use memory_engine_text::{Sentence, SentenceRules};
 
 /// Brackets with more characters inside do not enclose a reserved word.
 const RESERVED_MAX_CHARS: usize = 60;
@@ -23,52 +24,28 @@ pub(crate) fn whole_sentences(text: &str, max_chars: usize) -> String {
     if folded.chars().count() <= max_chars {
         return folded;
     }
-    let prefix: Vec<char> = folded.chars().take(max_chars).collect();
-    let is_sentence_end = |n: &usize| ends_sentence(prefix[*n], prefix.get(n + 1).copied(), *n);
-    match (0..prefix.len()).rev().find(is_sentence_end) {
-        // If the whole sentences would fill less than a quarter, a part of the next one is more useful.
-        Some(last) if last * 4 >= max_chars => prefix[..=last].iter().collect(),
-        _ if max_chars > 1 => prefix[..max_chars - 1].iter().chain(&['…']).collect(),
-        _ => String::new(),
+    let prefix_end = folded.char_indices().nth(max_chars).map_or(folded.len(), |(end, _)| end);
+    let whole = &folded[..sentence_end(&folded[..prefix_end]).unwrap_or_default()];
+    // If the whole sentences would fill less than a quarter, a part of the next one is more useful.
+    if whole.chars().count().saturating_sub(1) * 4 >= max_chars {
+        return whole.to_owned();
     }
-}
-
-/// Returns true if the character `c` at this index, followed by `next`, ends a sentence.
-fn ends_sentence(c: char, next: Option<char>, index: usize) -> bool {
-    match c {
-        '。' | '！' | '？' | '!' | '?' | '；' | '…' => true,
-        // A dot inside a number or a name does not end a sentence.
-        '.' => next.is_none_or(char::is_whitespace) && index > 0,
-        _ => false,
-    }
+    let part: String = folded.chars().take(max_chars.saturating_sub(1)).collect();
+    if part.is_empty() { part } else { format!("{part}…") }
 }
 
 /// Returns the end of the last complete sentence or line of a text, in bytes.
 pub(crate) fn sentence_end(text: &str) -> Option<usize> {
-    let mut next = None;
-    for (offset, c) in text.char_indices().rev() {
-        if (c == '\n' && offset > 0) || ends_sentence(c, next, offset) {
-            return Some(offset + c.len_utf8());
-        }
-        next = Some(c);
-    }
-    None
+    let is_complete =
+        |sentence: &Sentence<'_>| !sentence.marks().is_empty() && (sentence.start > 0 || !sentence.body.is_empty());
+    SentenceRules::LINE.split(text).filter(is_complete).last().map(|sentence| sentence.start + sentence.text.len())
 }
 
 /// Returns the first `limit` sentences of the text, on one line.
 pub(crate) fn first_sentences(text: &str, limit: usize) -> String {
     let folded = folded(text);
-    let chars: Vec<char> = folded.chars().collect();
-    let is_sentence_end = |n: &usize| {
-        // Several marks in a row, as in "?!", end one sentence.
-        let next = chars.get(n + 1).copied();
-        ends_sentence(chars[*n], next, *n) && !next.is_some_and(|c| ends_sentence(c, None, 1))
-    };
-    match (0..chars.len()).filter(is_sentence_end).nth(limit.saturating_sub(1)) {
-        Some(end) if limit > 0 => chars[..=end].iter().collect(),
-        Some(_) => String::new(),
-        None => folded,
-    }
+    let sentences = SentenceRules::LINE.split(&folded).take(limit);
+    sentences.map(|sentence| sentence.text).collect::<String>()
 }
 
 /// Returns a message on one line, in a form that cannot imitate the lines around it. Line breaks become blanks,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use memory_engine_core::{phrases::fold, text::is_han};
-use memory_engine_text::{Words, data};
+use memory_engine_text::{Sentence, SentenceRules, Words, data};
 use serde::Deserialize;
 
 use crate::phrase_pattern::{PhrasePatterns, PhraseToken, tokens};
@@ -84,8 +84,9 @@ const STATEMENT_MIN_HAN_CHARS: usize = 6;
 /// ```
 pub fn is_question(text: &str) -> bool {
     let mut asks = false;
-    for sentence in sentences(text) {
-        match sentence_kind(sentence) {
+    let sentences = SentenceRules::MESSAGE.split(text);
+    for sentence in sentences.filter(|sentence| sentence.body.contains(char::is_alphanumeric)) {
+        match sentence_kind(&sentence) {
             SentenceKind::Question => asks = true,
             SentenceKind::Interjection => {}
             SentenceKind::Statement => return false,
@@ -102,16 +103,9 @@ enum SentenceKind {
     Statement,
 }
 
-/// Returns the sentences of a text with the marks at their end.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let is_end_mark = |c: char| matches!(c, '。' | '！' | '？' | '!' | '?' | '\n' | '…' | '~' | '；' | ';');
-    let parts = text.split_inclusive(is_end_mark).flat_map(|part| part.split_inclusive(". "));
-    parts.map(str::trim).filter(|part| part.chars().any(char::is_alphanumeric))
-}
-
-fn sentence_kind(sentence: &str) -> SentenceKind {
-    let folded = fold(sentence);
-    let has_question_mark = sentence.ends_with(['?', '？']);
+fn sentence_kind(sentence: &Sentence<'_>) -> SentenceKind {
+    let folded = fold(sentence.text);
+    let has_question_mark = sentence.marks().starts_with(['?', '？']);
     let body = folded.trim_matches(|c: char| !c.is_alphanumeric());
     let tokens = tokens(&folded);
     if is_rhetorical(body, &tokens) || has_statement_before_comma(body) {
@@ -156,15 +150,15 @@ fn is_statement_clause(clause: &str) -> bool {
     let is_long = han_chars >= STATEMENT_MIN_HAN_CHARS || words >= STATEMENT_MIN_WORDS;
     let first_word = clause.split_whitespace().next().unwrap_or_default();
     let is_condition =
-        QUESTION.english.conditions.contains(first_word) || QUESTION.chinese.conditions.start_of(clause).is_some();
+        QUESTION.english.conditions.contains(first_word) || QUESTION.chinese.conditions.any_starts(clause);
     is_long && !is_condition && !has_question_form(clause, &tokens(clause))
 }
 
 /// Returns true if a text begins or ends like a question without a question mark.
 fn has_question_form(body: &str, tokens: &[PhraseToken]) -> bool {
     let words = &QUESTION.chinese;
-    words.endings.end_of(body).is_some()
-        || words.beginnings.start_of(body).is_some()
+    words.endings.any_ends(body)
+        || words.beginnings.any_starts(body)
         || ENGLISH.beginnings.find_at(tokens, index_after_openers(tokens)).is_some()
 }
 

@@ -164,7 +164,7 @@ fn is_announcement(line: &str) -> bool {
     let folded = memory_engine_core::text::normalize(line);
     let is_label = |text: &str| text.chars().count() <= LABEL_MAX_CHARS && ANNOUNCEMENTS.labels.any_in(text);
     let has_label = folded.split_once(':').is_some_and(|(label, _)| is_label(label));
-    has_label || ANNOUNCEMENTS.replies.start_of(&folded).is_some()
+    has_label || ANNOUNCEMENTS.replies.any_starts(&folded)
 }
 
 #[cfg(test)]

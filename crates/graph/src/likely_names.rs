@@ -128,7 +128,7 @@ fn ends_sentence(token: &str) -> bool {
 
 /// Returns true if a word in lower case starts sentences without being a name.
 fn is_sentence_start(lower: &str) -> bool {
-    let is_verb_form = STARTS.endings.end_of(lower).is_some() && lower.chars().count() >= STARTS.ending_min_chars;
+    let is_verb_form = STARTS.endings.any_ends(lower) && lower.chars().count() >= STARTS.ending_min_chars;
     is_verb_form || STARTS.words.contains(lower)
 }
 

@@ -74,7 +74,7 @@ impl RuleExtractor {
         // Two entities with a stated relation are not related by co-occurrence, too.
         let weak: Vec<Relation> = sentences
             .iter()
-            .flat_map(|sentence| co_occurrences(sentence.text, &entities))
+            .flat_map(|sentence| co_occurrences(sentence.body, &entities))
             .filter(|weak| !relations.iter().any(|stated| has_same_ends(stated, weak)))
             .collect();
         relations.extend(weak);

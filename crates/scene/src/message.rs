@@ -1,6 +1,7 @@
 //! Splits a message into sentences, and separates plain text from speech, actions and asides.
 
 use memory_engine_core::text::normalize;
+use memory_engine_text::SentenceRules;
 use serde::{Deserialize, Serialize};
 
 /// The part of a message that a sentence belongs to.
@@ -98,33 +99,11 @@ impl Message {
     }
 
     fn push_sentences(&mut self, part: MessagePart, text: &str) {
-        let mut start = 0;
-        let mut chars = text.char_indices().peekable();
-        while let Some((at, c)) = chars.next() {
-            let next = chars.peek().map(|(_, next)| *next);
-            let is_end = match c {
-                '.' => next.is_none_or(char::is_whitespace),
-                _ => is_terminator(c) && !next.is_some_and(is_terminator),
-            };
-            if is_end {
-                let end = at + c.len_utf8();
-                self.push_sentence(part, &text[start..end]);
-                start = end;
-            }
-        }
-        self.push_sentence(part, &text[start..]);
-    }
-
-    fn push_sentence(&mut self, part: MessagePart, text: &str) {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        if text.chars().any(char::is_alphanumeric) {
+        for sentence in SentenceRules::MESSAGE.texts(text) {
+            let text = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
             self.sentences.push(Sentence { part, text });
         }
     }
-}
-
-fn is_terminator(c: char) -> bool {
-    matches!(c, '.' | '!' | '?' | '。' | ';' | '~' | '…')
 }
 
 /// Returns the marked part at the start of `rest`: its kind (`None` for speech), its content, and its length in bytes

@@ -9,7 +9,6 @@ mod lexicon;
 mod meaning;
 mod names;
 mod relations;
-mod sentences;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet};

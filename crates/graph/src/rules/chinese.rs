@@ -230,8 +230,8 @@ impl HanRun<'_> {
             || is_person
             || (is_doubtful && (before < 2 || self.has_ordinary_word(from, at)))
             || (length == 1 && self.splits_word(until))
-            || WORDS.not_places.end_of(&word).is_some()
-            || SURNAMES.not_names.end_of(&word).is_some();
+            || WORDS.not_places.any_ends(&word)
+            || SURNAMES.not_names.any_ends(&word);
         (!is_common).then_some((from, until, kind))
     }
 

@@ -44,7 +44,7 @@ pub(super) fn doubtful_names(text: &str) -> Vec<String> {
 /// Returns the sure names of a text, and the doubtful ones.
 fn sure_and_doubtful_names(text: &str) -> (Vec<String>, Vec<String>) {
     let found: Vec<FoundName> =
-        sentences::split(text).into_iter().flat_map(|sentence| names_in_sentence(sentence.text)).collect();
+        sentences::split(text).into_iter().flat_map(|sentence| names_in_sentence(sentence.body)).collect();
     let words_of_sure_names: BTreeSet<&str> =
         found.iter().filter(|name| !name.is_doubtful).flat_map(|name| name.text.split(' ')).collect();
     let (sure, doubtful): (Vec<&FoundName>, Vec<&FoundName>) =

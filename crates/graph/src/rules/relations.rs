@@ -6,9 +6,10 @@ mod marked;
 mod marks;
 
 use memory_engine_core::RuleId;
+use memory_engine_text::Sentence;
 use regex::Captures;
 
-use super::sentences::Sentence;
+use super::sentences::is_question;
 use crate::{
     entity::EntityKind,
     extraction::{Mention, Relation},
@@ -30,13 +31,13 @@ const SENTENCE_MAX_BYTES: usize = 1_000;
 /// Reads the relations between these entities that the sentences state. Questions, conditions, guesses and denials
 /// state nothing.
 pub(super) fn read(sentences: &[Sentence<'_>], entities: Vec<Mention>) -> StatedRelations {
-    let is_short = |sentence: &&Sentence<'_>| sentence.text.len() <= SENTENCE_MAX_BYTES;
+    let is_short = |sentence: &&Sentence<'_>| sentence.body.len() <= SENTENCE_MAX_BYTES;
     let sentences: Vec<&Sentence<'_>> = sentences.iter().filter(is_short).collect();
     let names = Names::of(&entities);
     let mut found = StatedRelations { entities, relations: Vec::new() };
     for language in LANGUAGES.iter() {
         let marked_text =
-            |sentence: &&Sentence<'_>| MarkedSentence::new(sentence.text, &names, &found.entities, language, None).text;
+            |sentence: &&Sentence<'_>| MarkedSentence::new(sentence.body, &names, &found.entities, language, None).text;
         let texts: Vec<String> = sentences.iter().map(marked_text).collect();
         found.set_kinds(&texts, language);
     }
@@ -44,8 +45,8 @@ pub(super) fn read(sentences: &[Sentence<'_>], entities: Vec<Mention>) -> Stated
         let mut previous = None;
         let mut group = Group::default();
         for sentence in &sentences {
-            let marked = MarkedSentence::new(sentence.text, &names, &found.entities, language, previous.as_ref());
-            if !sentence.is_question() && !language.is_unreal(&marked.text) {
+            let marked = MarkedSentence::new(sentence.body, &names, &found.entities, language, previous.as_ref());
+            if !is_question(sentence) && !language.is_unreal(&marked.text) {
                 for reading in groups::readings(marked.text.clone(), &group, language) {
                     found.read_sentence(&reading, language);
                 }

@@ -1,48 +1,30 @@
 //! Splits text into sentences.
 
+use memory_engine_text::{Sentence, SentenceRules};
+
 use crate::titles;
 
-/// A sentence of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sentence<'t> {
-    /// The text without the end mark.
-    pub(super) text: &'t str,
-    /// The end mark. `None` at the end of the text.
-    pub(super) end: Option<char>,
-}
+/// As in a line, but a full stop ends a sentence before a quotation mark, too.
+const RULES: SentenceRules = SentenceRules {
+    is_break: |c| c.is_whitespace() || matches!(c, '”' | '"'),
+    continues: is_title_or_initial,
+    ..SentenceRules::LINE
+};
 
-impl Sentence<'_> {
-    /// Returns true for a sentence that ends with a question mark.
-    pub(super) fn is_question(&self) -> bool {
-        matches!(self.end, Some('?' | '？'))
-    }
-}
-
-/// Splits a text into sentences. A full stop ends a sentence before white space, a quotation mark or the end of the
-/// text, unless it belongs to a title or an initial.
+/// Returns the sentences of a text that are not blank. The full stop of a title or an initial ends none.
 pub(super) fn split(text: &str) -> Vec<Sentence<'_>> {
-    let mut sentences = Vec::new();
-    let mut start = 0;
-    let mut characters = text.char_indices().peekable();
-    while let Some((at, c)) = characters.next() {
-        let next = characters.peek().map(|(_, c)| *c);
-        let ends_sentence = match c {
-            '。' | '！' | '？' | '!' | '?' | '\n' | '；' | '…' => true,
-            '.' => {
-                let word = text[start..at].rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-                let before_break = next.is_none_or(|c| c.is_whitespace() || matches!(c, '”' | '"'));
-                before_break && !titles::is_prefix(word) && word.chars().count() != 1
-            }
-            _ => false,
-        };
-        if ends_sentence {
-            sentences.push(Sentence { text: &text[start..at], end: Some(c) });
-            start = at + c.len_utf8();
-        }
-    }
-    sentences.push(Sentence { text: &text[start..], end: None });
-    sentences.retain(|sentence| !sentence.text.trim().is_empty());
-    sentences
+    RULES.split(text).filter(|sentence| !sentence.body.trim().is_empty()).collect()
+}
+
+/// Returns true for a sentence that ends with a question mark.
+pub(super) fn is_question(sentence: &Sentence<'_>) -> bool {
+    sentence.marks().starts_with(['?', '？'])
+}
+
+/// Returns true if a text ends with a title or an initial.
+fn is_title_or_initial(before: &str, _next: Option<char>) -> bool {
+    let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    titles::is_prefix(word) || word.chars().count() == 1
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The sentences of a query, which may ask for several things.
 
 use memory_engine_core::text::is_han;
+use memory_engine_text::SentenceRules;
 
 /// Minimum length of a sentence that is searched by itself: a Han character counts 1, a word of another script 2.
 const MIN_SENTENCE_UNITS: usize = 6;
@@ -10,7 +11,7 @@ const CONTINUATIONS: [&str; 4] = ["另外，", "另外,", "对了，", "对了,"
 /// Splits a query into its sentences. A short one belongs to the sentence before it.
 pub(super) fn sentences(query: &str) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
-    for piece in pieces(query) {
+    for piece in SentenceRules::MESSAGE.texts(query).flat_map(pieces) {
         let body = piece.trim_matches(|c: char| !c.is_alphanumeric());
         if body.is_empty() {
             continue;
@@ -26,26 +27,17 @@ pub(super) fn sentences(query: &str) -> Vec<String> {
     sentences
 }
 
-/// Cuts behind the marks that end a sentence, and before the phrases that begin another question.
-fn pieces(query: &str) -> Vec<&str> {
+/// Cuts a sentence before the phrases that begin another question.
+fn pieces(sentence: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut start = 0;
-    for (at, c) in query.char_indices() {
-        let end = at + c.len_utf8();
-        let ends_sentence = match c {
-            '。' | '！' | '？' | '!' | '?' | '；' | ';' | '…' | '~' | '\n' => true,
-            '.' => query[end..].starts_with(char::is_whitespace),
-            _ => false,
-        };
-        if ends_sentence {
-            pieces.push(query[start..end].trim());
-            start = end;
-        } else if at > start && CONTINUATIONS.iter().any(|phrase| query[at..].starts_with(phrase)) {
-            pieces.push(query[start..at].trim());
+    for (at, _) in sentence.char_indices().skip(1) {
+        if CONTINUATIONS.iter().any(|phrase| sentence[at..].starts_with(phrase)) {
+            pieces.push(sentence[start..at].trim());
             start = at;
         }
     }
-    pieces.push(query[start..].trim());
+    pieces.push(sentence[start..].trim());
     pieces
 }
 

@@ -4,11 +4,11 @@ use std::hash::{BuildHasher, Hash};
 
 use memory_engine_core::phrases::fold;
 use memory_engine_keyword_store::{Analyzer, TextAnalyzer, WordSpan, words};
+use memory_engine_text::SentenceRules;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::{
     address::{follows_greeting, is_capitalised, is_in_longer_name},
-    sentences::sentences,
     source::SourceText,
 };
 
@@ -130,7 +130,7 @@ impl<'t> Corpus<'t> {
             let session =
                 source.session.map_or(u32::MAX - text_number, |name| *sessions.entry(name).or_insert(next_session));
             speakers.extend(source.speaker);
-            for sentence in sentences(truncated(source.text)) {
+            for sentence in SentenceRules::MESSAGE.texts(truncated(source.text)) {
                 if seen.insert(hash(sentence)) {
                     corpus.read_sentence(sentence, number, text_number, session);
                 }
