@@ -6,6 +6,8 @@ use std::{
     ops::Range,
 };
 
+use memory_engine_text::alternatives;
+
 /// A token that no phrase contains. It replaces words that were cut out.
 const GAP: &str = "\u{0}";
 
@@ -17,7 +19,7 @@ pub(crate) struct PhraseToken {
     pub(crate) range: Range<usize>,
 }
 
-/// Phrases such as `do you {still |}remember`, found as sequences of words.
+/// Phrases such as `do you (still |)remember`, found as sequences of words.
 #[derive(Debug)]
 pub(crate) struct PhrasePatterns {
     /// The phrases by their first word.
@@ -27,10 +29,10 @@ pub(crate) struct PhrasePatterns {
 }
 
 impl PhrasePatterns {
-    /// Compiles phrases with alternatives in braces.
+    /// Compiles phrases with alternatives in parentheses.
     pub(crate) fn new<'p>(patterns: impl IntoIterator<Item = &'p str>, fillers: &BTreeSet<String>) -> Self {
         let mut by_first: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
-        for phrase in patterns.into_iter().flat_map(expand_alternatives) {
+        for phrase in patterns.into_iter().flat_map(alternatives) {
             let words: Vec<String> = tokens(&phrase).into_iter().map(|token| token.text).collect();
             if let Some(first) = words.first() {
                 by_first.entry(first.clone()).or_default().push(words);
@@ -107,14 +109,6 @@ pub(crate) fn tokens(text: &str) -> Vec<PhraseToken> {
     tokens
 }
 
-/// Expands `{a|b} c` to `a c` and `b c`. Braces do not nest.
-pub(crate) fn expand_alternatives(pattern: &str) -> Vec<String> {
-    let Some((before, rest)) = pattern.split_once('{') else { return vec![pattern.to_owned()] };
-    let Some((choices, after)) = rest.split_once('}') else { return vec![pattern.to_owned()] };
-    let tails = expand_alternatives(after);
-    choices.split('|').flat_map(|choice| tails.iter().map(move |tail| format!("{before}{choice}{tail}"))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,15 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn alternatives_are_expanded() {
-        assert_eq!(expand_alternatives("{a|b} c{d|}"), ["a cd", "a c", "b cd", "b c"]);
-        assert_eq!(expand_alternatives("open {brace"), ["open {brace"]);
-    }
-
-    #[test]
     fn phrases_match_whole_words_and_fillers() {
         let found = |text: &str| {
-            patterns(&["do{n't|} you remember", "remember ?"]).find(&tokens(text)).map(|(phrase, _)| phrase)
+            patterns(&["do(n't|) you remember", "remember ?"]).find(&tokens(text)).map(|(phrase, _)| phrase)
         };
         assert_eq!(found("and don’t you still remember me").as_deref(), Some("dont you remember"));
         assert_eq!(found("tuesday, remember?").as_deref(), Some("remember ?"));

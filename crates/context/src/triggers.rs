@@ -3,11 +3,11 @@
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use memory_engine_core::{Language, Phrases, RuleId, phrases::fold};
-use memory_engine_text::{Words, load};
+use memory_engine_text::{Words, alternatives, load};
 use serde::Deserialize;
 
 use crate::{
-    phrase_pattern::{PhrasePatterns, PhraseToken, expand_alternatives, tokens},
+    phrase_pattern::{PhrasePatterns, PhraseToken, tokens},
     session_question::SessionQuestion,
     weak_question::weak_question,
 };
@@ -146,10 +146,10 @@ impl Trigger {
     fn new(data: TriggerData, language: Language, fillers: &BTreeSet<String>, kept_words: &BTreeSet<String>) -> Self {
         let matcher = match language {
             Language::Chinese => {
-                let mut except: Vec<String> = data.except.iter().flat_map(expand_alternatives).collect();
+                let mut except: Vec<String> = data.except.iter().flat_map(alternatives).collect();
                 // The longest exception is cut out.
                 except.sort_by_key(|phrase| std::cmp::Reverse(phrase.len()));
-                Matcher::Anywhere { phrases: Phrases::new(data.phrases.iter().flat_map(expand_alternatives)), except }
+                Matcher::Anywhere { phrases: Phrases::new(data.phrases.iter().flat_map(alternatives)), except }
             }
             Language::English | _ => Matcher::Words {
                 phrases: PhrasePatterns::new(data.phrases.iter(), fillers),

@@ -1,12 +1,9 @@
 //! Patterns: regular expressions on one sentence that enter a scene, leave it or label the message.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, LazyLock},
-};
+use std::sync::{Arc, LazyLock};
 
 use memory_engine_core::{Error, Result, RuleId, text::is_han};
-use memory_engine_text::{RegexError, RegexIndex, RegexOptions, data};
+use memory_engine_text::{Macros, RegexError, RegexIndex, RegexOptions, data};
 use serde::{Deserialize, Serialize};
 
 use crate::message::{MessagePart, Sentence};
@@ -89,16 +86,8 @@ const fn full_weight() -> i32 {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PatternFile {
-    classes: BTreeMap<String, Class>,
+    classes: Macros,
     patterns: Vec<ScenePattern>,
-}
-
-/// A part of a regular expression that a pattern refers to by name: alternatives, or one expression.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Class {
-    Expression(String),
-    Alternatives(Vec<String>),
 }
 
 data!(BUILT_IN: PatternFile = "classes.toml", "en/classes.toml", "zh/classes.toml", "en/enter.toml", "zh/enter.toml",
@@ -110,8 +99,6 @@ data!(BUILT_IN: PatternFile = "classes.toml", "en/classes.toml", "zh/classes.tom
 static BUILT_IN_SET: LazyLock<Option<Arc<PatternSet>>> =
     LazyLock::new(|| PatternSet::indexed(&BUILT_IN.patterns).ok().map(Arc::new));
 
-/// Maximum depth of classes within classes.
-const CLASS_DEPTH: usize = 5;
 /// Options of the compiled expressions.
 const PATTERN_OPTIONS: RegexOptions = RegexOptions { ignore_case: false, max_bytes: 16 << 20, dfa_max_bytes: 1 << 20 };
 /// Memory limit of the compiled expressions that are kept, in bytes.
@@ -195,30 +182,9 @@ impl PatternSet {
 /// Joins expressions and expands their classes. Word boundaries and word characters are those of ASCII: a Latin word
 /// may stand next to a Chinese one, and the automaton stays small.
 fn expand(list: &[String]) -> String {
-    let mut expression = list.iter().map(|form| format!("(?:{})", on_one_line(form))).collect::<Vec<_>>().join("|");
-    for _ in 0..CLASS_DEPTH {
-        for (name, class) in &BUILT_IN.classes {
-            let placeholder = format!("{{{name}}}");
-            if expression.contains(&placeholder) {
-                expression = expression.replace(&placeholder, &class.expression());
-            }
-        }
-    }
+    let forms = list.iter().map(|form| format!("(?:{})", BUILT_IN.classes.expanded(form)));
+    let expression = forms.collect::<Vec<_>>().join("|");
     expression.replace(r"\b", r"(?-u:\b)").replace(r"\w", "[0-9a-z'-]").replace(r"\d", "[0-9]")
-}
-
-/// Removes line breaks and the indentation after them.
-fn on_one_line(expression: &str) -> String {
-    expression.lines().map(str::trim_start).collect()
-}
-
-impl Class {
-    fn expression(&self) -> String {
-        match self {
-            Self::Expression(expression) => format!("(?:{})", on_one_line(expression)),
-            Self::Alternatives(list) => format!("(?:{})", list.join("|")),
-        }
-    }
 }
 
 #[cfg(test)]

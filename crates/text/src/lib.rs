@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+mod macros;
 mod regex;
 mod sentences;
 mod words;
 
+pub use macros::{Macros, alternatives, join_lines};
 pub use regex::{Captures, Match, RegexError, RegexIndex, RegexOptions, SharedRegex};
 pub use sentences::{Sentence, SentenceRules, sentences};
 pub use words::Words;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use memory_engine_text::{Words, data};
+use memory_engine_text::{Macros, Words, data};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
@@ -29,7 +29,7 @@ struct LanguageData {
     role_relation: String,
     role_leads_from_y: bool,
     role_patterns: Words,
-    fragments: BTreeMap<String, String>,
+    fragments: Macros,
     roles: Vec<RoleData>,
     patterns: Vec<PatternData>,
     kinds: Vec<KindData>,
@@ -125,6 +125,7 @@ pub(super) struct LanguagePatterns {
 
 impl LanguagePatterns {
     fn new(data: &'static LanguageData) -> Self {
+        let macros = data.macros();
         let mut patterns = Vec::new();
         for pattern in &data.patterns {
             for text in pattern.patterns.iter() {
@@ -132,11 +133,11 @@ impl LanguagePatterns {
                     id: pattern.id.clone(),
                     relation: pattern.relation.clone(),
                     kinds: pattern.kinds,
-                    regex: compile(&data.expanded(text)),
+                    regex: compile(&macros.expanded(text)),
                 });
             }
         }
-        let compile_all = |texts: &Words| texts.iter().map(|text| compile(&data.expanded(text))).collect();
+        let compile_all = |texts: &Words| texts.iter().map(|text| compile(&macros.expanded(text))).collect();
         let mut kinds = Vec::new();
         for kind in &data.kinds {
             let patterns = compile_all(&kind.patterns);
@@ -164,7 +165,7 @@ impl LanguagePatterns {
             possessives: any_of(&data.possessives, "^", ""),
             attributes: any_of(&data.attributes, "", r"\s*$"),
             plural_possessives: any_of(&data.plural_possessives, "", ""),
-            list: compile(&data.list.replace("{name}", MARK_PATTERN)),
+            list: compile(&macros.expanded(&data.list)),
         }
     }
 
@@ -211,19 +212,16 @@ impl LanguagePatterns {
 }
 
 impl LanguageData {
-    /// Returns a pattern with its placeholders for fragments, names and roles expanded.
-    fn expanded(&self, pattern: &str) -> String {
+    /// Returns the placeholders of the patterns: fragments, names and roles.
+    fn macros(&self) -> Macros {
         let mut words: Vec<&str> = self.roles.iter().flat_map(|role| role.words.iter()).collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.len()));
-        let mut text = pattern.to_owned();
-        // Fragments may contain fragments.
-        for _ in 0..2 {
-            for (name, fragment) in &self.fragments {
-                text = text.replace(&format!("{{{name}}}"), fragment);
-            }
-        }
-        text = text.replace("{role}", &format!("(?P<role>{})", words.join("|")));
-        text.replace("{x}", &format!("(?P<x>{MARK_PATTERN})")).replace("{y}", &format!("(?P<y>{MARK_PATTERN})"))
+        let mut macros = self.fragments.clone();
+        macros.insert("role", format!("(?P<role>{})", words.join("|")));
+        macros.insert("x", format!("(?P<x>{MARK_PATTERN})"));
+        macros.insert("y", format!("(?P<y>{MARK_PATTERN})"));
+        macros.insert("name", MARK_PATTERN);
+        macros
     }
 }
 
