@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use memory_engine_core::{Error, Result};
+use memory_engine_text::sentences;
 use serde::{Deserialize, Serialize};
-
-use crate::sentence::sentences;
 
 /// The version of the splitting algorithm. Vectors of chunks are valid for this version only.
 pub const CHUNKER: &str = "sentences-1";

@@ -6,7 +6,7 @@
 
 use std::ops::Deref;
 
-use memory_engine_text::{RegexError, RegexOptions, SharedRegex};
+use memory_engine_text::{RegexError, RegexOptions, SharedRegex, join_lines};
 use serde::Deserialize;
 
 /// Declares a static with the joined contents of data files, and the test that loads them. Its type is given as lists
@@ -97,61 +97,6 @@ pub(crate) fn compiled(text: &str) -> Result<SharedRegex, RegexError> {
 /// Unicode makes the search in Chinese text slow; `(?u:\b)` asks for the latter.
 pub(crate) fn regex_text(text: &str) -> String {
     text.replace("(?u:\\b)", "\0").replace("\\b", "(?-u:\\b)").replace('\0', "\\b")
-}
-
-/// Joins the lines of a pattern, without their indentation.
-pub(crate) fn join_lines(text: &str) -> String {
-    if text.contains('\n') { text.lines().map(str::trim_start).collect() } else { text.to_owned() }
-}
-
-/// A list of words in the order of its file.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct WordList(Vec<String>);
-
-impl WordList {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
-    }
-
-    /// Returns the index of a word in the list.
-    pub(crate) fn position(&self, word: &str) -> Option<usize> {
-        self.iter().position(|known| known == word)
-    }
-
-    pub(crate) fn contains(&self, word: &str) -> bool {
-        self.position(word).is_some()
-    }
-
-    /// Returns true if a text contains one of the words.
-    pub(crate) fn any_in(&self, text: &str) -> bool {
-        self.iter().any(|word| text.contains(word))
-    }
-
-    /// Returns true if a text begins with one of the words.
-    pub(crate) fn any_starts(&self, text: &str) -> bool {
-        self.strip_start(text).is_some()
-    }
-
-    /// Returns true if a text ends with one of the words.
-    pub(crate) fn any_ends(&self, text: &str) -> bool {
-        self.strip_end(text).is_some()
-    }
-
-    /// Returns the text after the first word of the list that the text begins with.
-    pub(crate) fn strip_start<'t>(&self, text: &'t str) -> Option<&'t str> {
-        self.iter().find_map(|word| text.strip_prefix(word))
-    }
-
-    /// Returns the text before the first word of the list that the text ends with.
-    pub(crate) fn strip_end<'t>(&self, text: &'t str) -> Option<&'t str> {
-        self.iter().find_map(|word| text.strip_suffix(word))
-    }
-
-    /// Returns the text before the leftmost of the words in it.
-    pub(crate) fn text_before<'t>(&self, text: &'t str) -> &'t str {
-        &text[..self.iter().filter_map(|word| text.find(word)).min().unwrap_or(text.len())]
-    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use memory_engine_context::GatewayFrame;
 use memory_engine_core::text::{is_han, normalize};
-
-use crate::sentence::sentences;
+use memory_engine_text::sentences;
 
 /// Headings of the memory lists of `memory-engine-context`, folded.
 const LIST_HEADINGS: &[&str] = &["relevant long-term memory"];

@@ -7,7 +7,6 @@ mod injected;
 mod metadata;
 mod profile;
 mod role;
-mod sentence;
 mod summary;
 mod supersede;
 mod terms;
@@ -22,13 +21,13 @@ pub use fact::{
     Polarity, RuleFacts, fact_keys, render,
 };
 pub use injected::{is_echo, without_injected};
+pub use memory_engine_text::sentences;
 pub use metadata::{ChatMetadata, Described, Emotions, MetadataExtractor, RuleMetadata, TurnMetadata};
 pub use profile::{
     ChatProfiles, Observed, Profile, ProfileSummarizer, RuleProfiles, conversation_line, cut, folded,
     reserved_headings, user_profile_record,
 };
 pub use role::is_said;
-pub use sentence::sentences;
 pub use summary::{ChatSummarizer, ExtractiveSummarizer, SUMMARY_PROMPT, Summarizer, Summary, SummaryRequest};
 pub use supersede::{Change, ChangeKind, reconcile};
 pub use topic_drift::TopicDrift;

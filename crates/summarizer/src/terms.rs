@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::text::{is_han, normalize};
+use memory_engine_text::Words;
 
-use crate::data::{DataPattern, WordList, data};
+use crate::data::{DataPattern, data};
 
 data! {
     DATA = "zh/topics.toml", "en/topics.toml";
     BTreeSet<String>: stop_words;
     DataPattern: zh_stop_words;
-    WordList: endings;
+    Words: endings;
 }
 
 /// Maximum length of a key phrase: in words, in Chinese characters, and in Chinese characters if there is no shorter

@@ -1,9 +1,11 @@
+use memory_engine_text::Words;
+
 use super::*;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sample {
-    words: WordList,
+    words: Words,
     pattern: DataPattern,
 }
 

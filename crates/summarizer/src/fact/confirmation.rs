@@ -2,18 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_text::Captures;
+use memory_engine_text::{Captures, Words, sentences};
 
-use crate::{
-    data::{DataPattern, WordList, data},
-    sentence::sentences,
-};
+use crate::data::{DataPattern, data};
 
 data! {
     DATA = "en/confirmation.toml", "zh/confirmation.toml";
     DataPattern: yes, but, tail, lead, you;
     BTreeMap<String, String>: first_person;
-    WordList: zh_tails, zh_leads;
+    Words: zh_tails, zh_leads;
 }
 
 /// Returns true if the first sentence of an answer is a plain yes.

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, ops::Range};
 use jiff::{ToSpan, civil::Date, tz::TimeZone};
 use memory_engine_core::Timestamp;
 use memory_engine_temporal::{Exactness, TimeWindow, windows};
+use memory_engine_text::Words;
 
-use crate::data::{DataPattern, WordList, data};
+use crate::data::{DataPattern, data};
 
 /// The day or days of an appointment, from the start of the first one to the end of the last one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,7 @@ data! {
     DATA = "zh/weekdays.toml", "en/weekdays.toml";
     DataPattern: weekday, zh_weekday;
     BTreeMap<String, i64>: days;
-    WordList: others, leads;
+    Words: others, leads;
 }
 
 /// Returns the future dates in a sentence, each with its byte range, in order.

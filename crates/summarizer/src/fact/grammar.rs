@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use memory_engine_core::Language;
+use memory_engine_text::Words;
 
-use crate::data::{WordList, data};
+use crate::data::data;
 
 data! {
     DATA = "en/grammar.toml";
-    WordList: determiners, an_starts, plural_subjects;
+    Words: determiners, an_starts, plural_subjects;
     BTreeMap<String, String>: plural_verbs;
 }
 

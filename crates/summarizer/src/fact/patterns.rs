@@ -3,14 +3,14 @@
 use std::sync::{Arc, OnceLock};
 
 use memory_engine_core::{Error, Language, Result, RuleId};
-use memory_engine_text::{Captures, RegexError, RegexIndex, RegexOptions};
+use memory_engine_text::{Captures, Macros, RegexError, RegexIndex, RegexOptions};
 use serde::Deserialize;
 
 use crate::{
     data::regex_text,
     fact::{
         slot::{Slot, Slots},
-        template::{Macros, language_of},
+        template::{expanded, language_of},
         types::Polarity,
         value::ValueReader,
     },
@@ -60,7 +60,7 @@ const KEPT_PATTERNS_MAX_BYTES: usize = 4 << 20;
 ///     id = "team.supports"
 ///     slot = "team"
 ///     read = "favorite"
-///     match = ['\bi support %v', '%wo是%zv的?球迷']
+///     match = ['\bi support {v}', '{wo}是{zv}的?球迷']
 /// "#)?;
 /// # Ok::<(), memory_engine_core::Error>(())
 /// ```
@@ -202,7 +202,7 @@ impl FactPatterns {
         for (n, rule) in all.rules.into_iter().enumerate() {
             let id = rule.id.clone().map_or_else(|| RuleId::new(format!("custom.{n}")), Ok)?;
             let exclusion = rule.unless.as_ref().map(|form| {
-                exclusions.push(regex_text(&all.macros.expanded(form)));
+                exclusions.push(regex_text(&expanded(&all.macros, form)));
                 exclusions.len() - 1
             });
             list.extend(patterns(&id, &Arc::new(rule), exclusion, &all.macros, &slots)?);
@@ -253,7 +253,7 @@ fn patterns(
         return Err(invalid(&format!("the slot '{}' has no sentences; add it to [[slots]]", rule.slot)));
     }
     let pattern = |form: &String| {
-        let text = regex_text(&macros.expanded(form));
+        let text = regex_text(&expanded(macros, form));
         if rule.value.is_none() && !text.contains("(?P<v>") {
             return Err(invalid(&format!("a pattern of '{}' has neither a group 'v' nor a value", rule.slot)));
         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{Language, RuleId, Timestamp};
-use memory_engine_text::{RegexError, SharedRegex};
+use memory_engine_text::{Macros, RegexError, SharedRegex};
 use serde::Deserialize;
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
         assertion,
         claim::Claim,
         dates::{DatePhrase, future_dates},
-        template::{Macros, language_of},
+        template::{expanded, language_of},
         types::{ExtractedFact, Polarity},
     },
 };
@@ -79,7 +79,7 @@ impl TryFrom<PlanFile> for PlanRules {
 
     fn try_from(file: PlanFile) -> Result<Self, Self::Error> {
         let rule = |PlanRuleEntry { id, at, moves, form }| {
-            let regex = compiled(&file.macros.expanded(&form))?;
+            let regex = compiled(&expanded(&file.macros, &form))?;
             Ok(PlanRule { id, at, moves, regex, language: language_of(&form) })
         };
         file.rules.into_iter().map(rule).collect::<Result<_, _>>().map(Self)

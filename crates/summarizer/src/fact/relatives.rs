@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::{DataPattern, WordList, data};
+use memory_engine_text::Words;
+
+use crate::data::{DataPattern, data};
 
 data! {
     DATA = "zh/relatives.toml", "en/relatives.toml";
     DataPattern: not_theirs, zh_not_theirs;
     BTreeMap<String, String>: one_name;
-    WordList: only_one, partners, any_partner;
+    Words: only_one, partners, any_partner;
 }
 
 /// Returns true if the Chinese words after a relative are about the relative alone.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use memory_engine_core::{Locale, Record, Result, RuleId};
+use memory_engine_text::sentences;
 
 use crate::{
     fact::{
@@ -19,7 +20,6 @@ use crate::{
     },
     injected::without_injected,
     role,
-    sentence::sentences,
 };
 
 /// Extracts facts by patterns, in Chinese and English, without a model. Precision has priority over recall.

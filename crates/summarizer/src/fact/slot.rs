@@ -1,10 +1,11 @@
 //! Slots, and the sentences that express their facts.
 
 use memory_engine_core::Language;
+use memory_engine_text::Words;
 use serde::Deserialize;
 
 use crate::{
-    data::{WordList, data},
+    data::data,
     fact::{
         grammar::{in_words, is_plural, with_article, with_plural_verb},
         types::{Cardinality, ExtractedFact, FactKind, Polarity},
@@ -37,7 +38,7 @@ struct Sentences {
     /// The sentence of a positive fact if the part of the slot's name after the dot is one of `acts`. Default: `is`.
     act: Option<String>,
     #[serde(default)]
-    acts: WordList,
+    acts: Words,
 }
 
 /// The slots that have sentences.

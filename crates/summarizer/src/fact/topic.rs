@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use memory_engine_text::{RegexIndex, RegexOptions};
+use memory_engine_text::{Macros, RegexIndex, RegexOptions};
 use serde::Deserialize;
 
 use crate::{
-    data::{join_lines, regex_text},
-    fact::{relatives::canonical_name, slot::family, template::Macros, types::ExtractedFact},
+    data::regex_text,
+    fact::{relatives::canonical_name, slot::family, template::expanded, types::ExtractedFact},
     text::has_han,
 };
 
@@ -71,18 +71,18 @@ impl Expressions {
         let mut texts = Vec::new();
         let mut meanings = Vec::new();
         let mut add = |form: &str, meaning: Meaning| {
-            texts.push(regex_text(&join_lines(&DATA.macros.expanded(form))));
+            texts.push(regex_text(&expanded(&DATA.macros, form)));
             meanings.push(meaning);
         };
         for topic in &DATA.topics {
             topic.forms.iter().for_each(|form| add(form, Meaning::Topic(topic)));
         }
         DATA.speaker.iter().for_each(|form| add(form, Meaning::Speaker));
-        // `%theirzh` also matches without 我: 妈妈喜欢什么 is about the mother of the speaker. `%minezh` requires 我:
+        // `{theirzh}` also matches without 我: 妈妈喜欢什么 is about the mother of the speaker. `{minezh}` requires 我:
         // 狗 alone can be any dog.
-        for (words, zh_lead) in [(&DATA.relatives, "%theirzh"), (&DATA.animals, "%minezh")] {
+        for (words, zh_lead) in [(&DATA.relatives, "{theirzh}"), (&DATA.animals, "{minezh}")] {
             for (word, names) in words {
-                let form = if has_han(word) { format!("{zh_lead}{word}") } else { format!("%their{word}s?\\b") };
+                let form = if has_han(word) { format!("{zh_lead}{word}") } else { format!("{{their}}{word}s?\\b") };
                 add(&form, Meaning::Relative(word, names));
             }
         }

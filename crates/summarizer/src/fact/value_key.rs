@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use memory_engine_core::text::normalize;
+use memory_engine_text::Words;
 
-use crate::data::{WordList, data};
+use crate::data::data;
 
 data! {
     DATA = "zh/value-keys.toml", "en/value-keys.toml";
-    WordList: fillers, zh_quantifiers;
-    BTreeMap<String, WordList>: kinds;
+    Words: fillers, zh_quantifiers;
+    BTreeMap<String, Words>: kinds;
 }
 
 /// Returns a value without case, punctuation, articles and plural `s`.

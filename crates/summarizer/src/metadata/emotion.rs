@@ -1,12 +1,10 @@
 //! Detects emotions by words.
 
 use memory_engine_core::{phrases::stands_alone, text::normalize};
+use memory_engine_text::{Words, sentences};
 use serde::Deserialize;
 
-use crate::{
-    data::{WordList, data},
-    sentence::sentences,
-};
+use crate::data::data;
 
 /// Words for emotions, by the names of the emotions.
 ///
@@ -23,13 +21,13 @@ const SAD: &str = "难过";
 #[serde(deny_unknown_fields)]
 struct FeelingWords {
     name: String,
-    words: WordList,
+    words: Words,
 }
 
 data! {
     DATA = "zh/emotions.toml", "en/emotions.toml";
     Vec<FeelingWords>: feelings;
-    WordList: denials, intensifiers, orders, wishes, me, others, you, missing, questions;
+    Words: denials, intensifiers, orders, wishes, me, others, you, missing, questions;
 }
 
 impl Default for Emotions {
@@ -100,7 +98,7 @@ fn word_position(clause: &str, word: &str) -> Option<usize> {
     clause.match_indices(word).map(|(at, _)| at).find(|at| stands_alone(clause, *at, at + word.len()))
 }
 
-fn contains_any_word(clause: &str, words: &WordList) -> bool {
+fn contains_any_word(clause: &str, words: &Words) -> bool {
     words.iter().any(|word| word_position(clause, word).is_some())
 }
 

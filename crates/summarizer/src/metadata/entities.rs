@@ -6,11 +6,11 @@ use memory_engine_core::{
     phrases::stands_alone,
     text::{is_han, normalize},
 };
+use memory_engine_text::{Words, sentences};
 
 use crate::{
-    data::{DataPattern, WordList, data},
+    data::{DataPattern, data},
     metadata::types::{MAX_ENTITIES, MAX_ENTITY_CHARS},
-    sentence::sentences,
     terms::is_stop,
     text::{has_han, is_capitalised},
 };
@@ -21,7 +21,7 @@ const INSTITUTION_MAX_CHARS: usize = 8;
 data! {
     DATA = "zh/entities.toml", "en/entities.toml";
     DataPattern: name, institution;
-    WordList: brands, no_names;
+    Words: brands, no_names;
     String: outside_names;
 }
 

@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use memory_engine_context::quoted;
 use memory_engine_core::{Error, Language, Record, Result};
 use memory_engine_llm::{ChatModel, ChatRequest, FinishReason, Message};
+use memory_engine_text::sentences;
 
 use crate::{
     injected::without_injected,
     role,
-    sentence::sentences,
     summary::{
         extractive::ExtractiveSummarizer,
         types::{Summarizer, Summary, SummaryRequest},

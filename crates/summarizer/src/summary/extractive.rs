@@ -6,13 +6,13 @@ use async_trait::async_trait;
 use jiff::civil::Date;
 use memory_engine_context::is_question;
 use memory_engine_core::{Error, Language, Record, Result};
+use memory_engine_text::{Words, sentences};
 
 use crate::{
-    data::{WordList, data},
+    data::data,
     injected::without_injected,
     metadata::RuleMetadata,
     role,
-    sentence::sentences,
     summary::{
         graph_rank::{overlap, ranks},
         types::{Summarizer, Summary, SummaryRequest},
@@ -23,7 +23,7 @@ use crate::{
 
 data! {
     DATA = "zh/summary.toml", "en/summary.toml";
-    WordList: courtesies, first_person;
+    Words: courtesies, first_person;
 }
 
 /// Selects the most central sentences and writes them in their order, with dates and speakers.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_text::Captures;
+use memory_engine_text::{Captures, Words};
 
 use super::context::{ClauseContext, ClauseStatement, ClauseSubject};
 use crate::{
-    data::{DataPattern, WordList, data},
+    data::{DataPattern, data},
     fact::{assertion, relatives},
 };
 
@@ -14,7 +14,7 @@ data! {
     DATA = "en/clauses.toml";
     DataPattern: chat, aside, boundary, conjunction, opening, speaker, couple, relative, pronoun, introduced, adverb;
     DataPattern: past, unstated, implied, attribute, copula, third_person, bare_relative, example, thing, equated;
-    WordList: clause_starts;
+    Words: clause_starts;
     BTreeMap<String, String>: spelled_out, verb_forms;
 }
 

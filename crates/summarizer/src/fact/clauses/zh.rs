@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use memory_engine_text::Captures;
+use memory_engine_text::{Captures, Words};
 
 use super::context::{ClauseContext, ClauseStatement, ClauseSubject};
 use crate::{
-    data::{DataPattern, WordList, data},
+    data::{DataPattern, data},
     fact::{assertion, relatives},
 };
 
@@ -15,7 +15,7 @@ data! {
     DataPattern: boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first;
     DataPattern: unstated, past, command, named_kin;
     DataPattern: equated, naming_predicate, surname;
-    WordList: adverbs, no_adverbs, thing_subjects, name_starts, no_kin_names;
+    Words: adverbs, no_adverbs, thing_subjects, name_starts, no_kin_names;
 }
 
 /// Returns the statements of a normalised Chinese sentence.

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use memory_engine_text::Words;
+
 use super::phrase::{
     before_preposition, cut, is_deictic, is_vague, items, phrase, without_article, without_fillers, without_particles,
 };
 use crate::{
-    data::{DataPattern, WordList, data},
+    data::{DataPattern, data},
     text::{has_han, one_line},
 };
 
 data! {
     DATA = "en/life.toml", "zh/life.toml";
-    WordList: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
-    WordList: zh_classifiers, zh_no_illness, doing_deictic, zh_no_doing, no_animal, no_habits, incomplete_habit_ends;
+    Words: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
+    Words: zh_classifiers, zh_no_illness, doing_deictic, zh_no_doing, no_animal, no_habits, incomplete_habit_ends;
     DataPattern: illness, zh_illness, language, zh_language, zh_possession;
     BTreeMap<String, String>: conditions, gerunds, habits;
 }

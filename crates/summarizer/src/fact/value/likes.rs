@@ -1,7 +1,9 @@
 //! Likes.
 
+use memory_engine_text::Words;
+
 use super::phrase::{cut, is_deictic, is_vague, items, without_particles};
-use crate::data::{WordList, data};
+use crate::data::data;
 
 /// Maximum number of words and of Chinese characters of a like.
 const LIKE_MAX_WORDS: usize = 6;
@@ -9,9 +11,9 @@ const ZH_LIKE_MAX_CHARS: usize = 12;
 
 data! {
     DATA = "en/likes.toml", "zh/likes.toml";
-    WordList: narrowing, like_tails, like_ends, the_likes, like_hedges, no_like_starts, like_starts;
-    WordList: like_deictic, zh_no_like_starts, zh_like_starts, zh_no_like_item_starts, zh_no_like_words;
-    WordList: zh_no_like_parts, zh_no_like_ends, no_categories, zh_no_categories;
+    Words: narrowing, like_tails, like_ends, the_likes, like_hedges, no_like_starts, like_starts;
+    Words: like_deictic, zh_no_like_starts, zh_like_starts, zh_no_like_item_starts, zh_no_like_words;
+    Words: zh_no_like_parts, zh_no_like_ends, no_categories, zh_no_categories;
 }
 
 /// Returns true if a lasting favourite may belong to a category: false for "my favorite part of the day".

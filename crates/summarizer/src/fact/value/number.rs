@@ -1,6 +1,8 @@
 //! Numbers in digits and in words.
 
-use crate::data::{WordList, data};
+use memory_engine_text::Words;
+
+use crate::data::data;
 
 /// Plausible ages, in years.
 const AGES: std::ops::RangeInclusive<u32> = 1..=120;
@@ -9,7 +11,7 @@ const ZH_DIGITS: &str = "零一二三四五六七八九";
 
 data! {
     DATA = "en/numbers.toml";
-    WordList: ones, tens;
+    Words: ones, tens;
 }
 
 /// Returns an age in digits or words as digits.

@@ -3,10 +3,11 @@
 use std::ops::RangeInclusive;
 
 use memory_engine_core::text::is_han;
+use memory_engine_text::Words;
 
 use super::phrase::{cut, is_deictic, without_particles};
 use crate::{
-    data::{DataPattern, WordList, data},
+    data::{DataPattern, data},
     text::{has_han, is_capitalised},
 };
 
@@ -19,7 +20,7 @@ const BIRTH_YEARS: std::ops::Range<u32> = 1900..2100;
 data! {
     DATA = "en/people.toml", "zh/people.toml";
     DataPattern: name_stop, zh_name_stop;
-    WordList: zh_name_tails, months;
+    Words: zh_name_tails, months;
 }
 
 /// Returns true if no English name begins with this word.

@@ -1,14 +1,16 @@
 //! The end of a phrase, and phrases that are not values.
 
+use memory_engine_text::Words;
+
 use crate::{
-    data::{DataPattern, WordList, data},
+    data::{DataPattern, data},
     text::{has_han, is_capitalised, one_line},
 };
 
 data! {
     DATA = "en/phrases.toml", "zh/phrases.toml";
     DataPattern: cut, preposition, filler, vague;
-    WordList: hedges, separators, ambiguous_separators, joined_words, zh_particles, zh_deictic;
+    Words: hedges, separators, ambiguous_separators, joined_words, zh_particles, zh_deictic;
 }
 
 /// Returns the text before the next clause, without white space, commas and quotation marks around it.

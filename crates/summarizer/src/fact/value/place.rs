@@ -1,13 +1,14 @@
 //! Places.
 
 use memory_engine_core::text::is_han;
+use memory_engine_text::Words;
 
 use super::{
     person::begins_no_name,
     phrase::{is_deictic, without_particles},
 };
 use crate::{
-    data::{DataPattern, WordList, data},
+    data::{DataPattern, data},
     text::{is_capitalised, one_line},
 };
 
@@ -18,7 +19,7 @@ const ZH_PLACE_NAME_MAX_CHARS: usize = 5;
 
 data! {
     DATA = "en/places.toml", "zh/places.toml";
-    WordList: name_particles, the_countries, zh_common_places, zh_places, zh_place_stops, zh_place_ends, zh_region_ends;
+    Words: name_particles, the_countries, zh_common_places, zh_places, zh_place_stops, zh_place_ends, zh_region_ends;
     DataPattern: region, lower_place, zh_no_place, zh_place_tail;
 }
 

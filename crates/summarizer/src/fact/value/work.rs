@@ -1,20 +1,22 @@
 //! Jobs, employers and schools.
 
+use memory_engine_text::Words;
+
 use super::{
     person::begins_no_name,
     phrase::{before_preposition, cut, is_deictic, without_article, without_particles},
     place::is_known_place,
 };
 use crate::{
-    data::{WordList, data},
+    data::data,
     text::{has_han, is_capitalised, one_line},
 };
 
 data! {
     DATA = "en/work.toml", "zh/work.toml";
-    WordList: jobs, job_doubts, workplaces, employer_ends, job_ends, zh_jobs, zh_job_ends, zh_no_jobs, zh_job_verbs;
-    WordList: zh_job_marks, zh_job_articles, untaught;
-    WordList: zh_employer_doubts, zh_no_employers, zh_schools, zh_no_schools;
+    Words: jobs, job_doubts, workplaces, employer_ends, job_ends, zh_jobs, zh_job_ends, zh_no_jobs, zh_job_verbs;
+    Words: zh_job_marks, zh_job_articles, untaught;
+    Words: zh_employer_doubts, zh_no_employers, zh_schools, zh_no_schools;
 }
 
 pub(super) fn job(text: &str) -> Option<String> {
