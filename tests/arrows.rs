@@ -90,7 +90,6 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-companion", &["", "core", "context", "llm", "summarizer"]),
     ("memory-engine-story", &["", "core", "context", "summarizer"]),
     ("memory-engine-evidence", &["", "core", "http-models", "postgres", "vector-store"]),
-    ("memory-engine-chat-memory", &["", "core", "context", "http-models", "llm"]),
     // Reads the words of the user as the importers of agents do.
     ("memory-engine-agent-hooks", &["", "import"]),
     // Files of the model as records.
@@ -107,7 +106,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("kelivo-gateway", &["", "server"]),
     ("market-evidence", &["", "evidence", "server"]),
     ("quickstart", &["", "server"]),
-    ("sillytavern-mem0", &["", "chat-memory", "server"]),
+    ("sillytavern-mem0", &["", "server"]),
     ("story-memory", &["", "server", "story"]),
     ("memory-engine-tests", &[""]),
     // Calls every reader of foreign input.
@@ -162,7 +161,6 @@ const RESTRICTED_CRATES: &[(&str, &[&str])] = &[
             "memory-engine-companion",
             "memory-engine-story",
             "memory-engine-evidence",
-            "memory-engine-chat-memory",
             "memory-engine-agent-hooks",
             "memory-engine-sqlite",
             "memory-engine-http-models",

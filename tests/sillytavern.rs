@@ -20,10 +20,10 @@ use memory_engine::{
     llm::{Message, ScriptedModel},
     recall::QueryForm,
 };
-use memory_engine_chat_memory::{ChatMemories, Mem0Chat, Mem0Settings};
 use memory_engine_server::Mem0;
 use serde_json::{Map, Value, json};
 use served::{Served, server};
+use sillytavern_mem0::{ChatMemories, Mem0Chat, Mem0Settings};
 
 type Test = (&'static str, TestFn);
 type TestFn = fn(TestDatabase) -> futures::future::LocalBoxFuture<'static, ()>;

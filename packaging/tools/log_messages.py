@@ -6,7 +6,7 @@ from project import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "logs.md"
 # The places of these functions.
-PASSED_ON = {"… (enrichment/log.rs)", "… (chat-memory/chat.rs)"}
+PASSED_ON = {"… (enrichment/log.rs)"}
 LEVELS = {"error": "ERROR", "warn": "WARN", "info": "INFO"}
 
 

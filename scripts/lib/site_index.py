@@ -14,7 +14,6 @@ START_CRATES = [
     ("memory_engine", "the engine, for Rust programs"),
     ("memory_engine_companion", "companions"),
     ("memory_engine_story", "branching stories"),
-    ("memory_engine_chat_memory", "memories of chat clients"),
     ("memory_engine_evidence", "evidence for analysis pipelines"),
     ("memory_engine_server", "the server, as a library"),
     ("memory_engine_conformance", "tests for your own backend"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use memory_engine::{recall::QueryForm, testing::ManualClock};
-use memory_engine_chat_memory::ChatMemories;
+use sillytavern_mem0::ChatMemories;
 
 use crate::chat::{Chat, FrontEnd, form_name};
 

@@ -14,8 +14,8 @@ use memory_engine::{
     llm::{ChatModel, ChatRequest, Message},
     recall::QueryForm,
 };
-use memory_engine_chat_memory::{ChatMemories, Mem0Chat};
 use serde_json::{Value, json};
+use sillytavern_mem0::{ChatMemories, Mem0Chat};
 use tokio::task::JoinHandle;
 
 /// The parts shared by all chats of the front end.

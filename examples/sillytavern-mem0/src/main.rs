@@ -15,8 +15,8 @@ use memory_engine::{
     llm::ChatModel,
     testing::ManualClock,
 };
-use memory_engine_chat_memory::Mem0Chat;
 use memory_engine_server::Config;
+use sillytavern_mem0::Mem0Chat;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 

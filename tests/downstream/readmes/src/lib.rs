@@ -6,10 +6,6 @@
 pub mod agent_hooks {}
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../../crates/chat-memory/README.md")]
-pub mod chat_memory {}
-
-#[cfg(doctest)]
 #[doc = include_str!("../../../../crates/companion/README.md")]
 pub mod companion {}
 

@@ -1,7 +1,9 @@
 //! Settings of a chat memory, as a settings page shows them.
 
-use memory_engine_context::{MAX_CONTEXT_CHARS, MAX_CONTEXT_MESSAGES};
-use memory_engine_core::{Error, Result};
+use memory_engine::{
+    Error, Result,
+    context::{MAX_CONTEXT_CHARS, MAX_CONTEXT_MESSAGES},
+};
 use serde::{Deserialize, Serialize};
 
 /// Settings for writing to and searching on a mem0 server. In JSON every field is optional.
@@ -34,7 +36,7 @@ pub struct Mem0Settings {
     /// True if a model rewrites the question when both queries found nothing. Default: false.
     pub rewrite: bool,
     /// Prompt of that model. Default: empty, which means
-    /// [the prompt of the engine](memory_engine_context::REWRITE_PROMPT).
+    /// [the prompt of the engine](memory_engine::context::REWRITE_PROMPT).
     pub rewrite_prompt: String,
     /// Time limit of the rewrite, in milliseconds. Default: 2500.
     pub rewrite_limit_ms: u64,

@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_engine::recall::{Degraded, QueryForm, Rewrite};
-use memory_engine_context::{MemoryList, append_to_system, contextual_query, weak_question};
-use memory_engine_core::{Error, ErrorKind, Kind, Record, Result, Role, Scope, SystemClock};
-use memory_engine_http_models::{Mem0Client, Mem0Event, Mem0Memory, Mem0Owner, Mem0Search};
-use memory_engine_llm::{ChatModel, Message};
+use memory_engine::{
+    Error, ErrorKind, Kind, Record, Result, Role, Scope, SystemClock,
+    context::{MemoryList, append_to_system, contextual_query, weak_question},
+    http_models::{Mem0Client, Mem0Event, Mem0Memory, Mem0Owner, Mem0Search},
+    llm::{ChatModel, Message},
+    recall::{Degraded, QueryForm, Rewrite},
+};
 use parking_lot::RwLock;
 use serde_json::{Map, Value};
 use tokio::{task::JoinHandle, time::timeout};
