@@ -105,7 +105,7 @@ enum SentenceKind {
 
 fn sentence_kind(sentence: &Sentence<'_>) -> SentenceKind {
     let folded = fold(sentence.text);
-    let has_question_mark = sentence.marks().starts_with(['?', '？']);
+    let has_question_mark = sentence.is_question();
     let body = folded.trim_matches(|c: char| !c.is_alphanumeric());
     let tokens = tokens(&folded);
     if is_rhetorical(body, &tokens) || has_statement_before_comma(body) {

@@ -47,6 +47,11 @@ impl<'t> Sentence<'t> {
     pub fn marks(&self) -> &'t str {
         &self.text[self.body.len()..]
     }
+
+    /// Returns true if the sentence ends with a question mark, as in "at 9 a.m.?" and "what?!".
+    pub fn is_question(&self) -> bool {
+        self.marks().trim_start_matches('.').starts_with(['?', '？'])
+    }
 }
 
 impl SentenceRules {

@@ -9,7 +9,6 @@ use memory_engine_core::RuleId;
 use memory_engine_text::Sentence;
 use regex::Captures;
 
-use super::sentences::is_question;
 use crate::{
     entity::EntityKind,
     extraction::{Mention, Relation},
@@ -46,7 +45,7 @@ pub(super) fn read(sentences: &[Sentence<'_>], entities: Vec<Mention>) -> Stated
         let mut group = Group::default();
         for sentence in &sentences {
             let marked = MarkedSentence::new(sentence.body, &names, &found.entities, language, previous.as_ref());
-            if !is_question(sentence) && !language.is_unreal(&marked.text) {
+            if !sentence.is_question() && !language.is_unreal(&marked.text) {
                 for reading in groups::readings(marked.text.clone(), &group, language) {
                     found.read_sentence(&reading, language);
                 }

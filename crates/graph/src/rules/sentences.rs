@@ -16,11 +16,6 @@ pub(super) fn split(text: &str) -> Vec<Sentence<'_>> {
     RULES.split(text).filter(|sentence| !sentence.body.trim().is_empty()).collect()
 }
 
-/// Returns true for a sentence that ends with a question mark.
-pub(super) fn is_question(sentence: &Sentence<'_>) -> bool {
-    sentence.marks().starts_with(['?', '？'])
-}
-
 /// Returns true if a text ends with a title or an initial.
 fn is_title_or_initial(before: &str, _next: Option<char>) -> bool {
     let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();

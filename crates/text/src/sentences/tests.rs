@@ -34,6 +34,13 @@ fn a_fenced_code_block_is_one_sentence() {
     assert_eq!(split("use ``` inline. yes"), ["use ``` inline.", "yes"]);
 }
 
+#[test]
+fn the_first_mark_but_a_full_stop_makes_a_question() {
+    let is_question = |text| SentenceRules::MESSAGE.split(text).next().is_some_and(|sentence| sentence.is_question());
+    assert!(is_question("Will it open at 9 a.m.?") && is_question("what?!"));
+    assert!(!is_question("no!?") && !is_question("at 9 a.m."));
+}
+
 proptest! {
     #[test]
     fn every_character_is_in_one_sentence(text in "(\\PC|[。！？；….!?\n ]|```|\\. |Dr\\. ){0,80}") {
