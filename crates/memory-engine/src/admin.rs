@@ -1,7 +1,10 @@
 //! Administration of a store: health checks, migrations, job queue, vectors, tombstones. Most applications do not need
 //! it.
 
+pub(crate) mod database_admin;
 pub(crate) mod degraded_log;
+mod lifecycle;
+pub(crate) mod operations;
 
 pub use memory_engine_core::Mismatch;
 #[cfg(feature = "metrics")]
@@ -14,8 +17,8 @@ pub use memory_engine_vector_store::{Generation, Generations};
 
 pub use self::degraded_log::DegradedRecall;
 #[cfg(feature = "sqlite")]
-pub use crate::database_admin::rekey;
-pub use crate::{
+pub use crate::admin::database_admin::rekey;
+pub use crate::admin::{
     database_admin::{
         Migrations, checkup, checkup_with_progress, migrate_down, migrate_up, migrations, namespaces, repair,
     },

@@ -22,12 +22,14 @@ use memory_engine_recall::{Recall, RecallQuery, WarmUp};
 use tokio::runtime::{Handle, Runtime};
 
 #[cfg(feature = "enrichment")]
-use crate::facts::Fact;
+use crate::verbs::facts::Fact;
 use crate::{
     builder::Builder,
     database::Database,
-    forget::{Forget, ForgetReport},
-    turn::Turn,
+    verbs::{
+        forget::{Forget, ForgetReport},
+        turn::Turn,
+    },
 };
 
 /// Maximum time for which dropping the last handle waits for computations that cannot be interrupted.

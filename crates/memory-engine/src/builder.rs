@@ -1,6 +1,9 @@
 //! The builder of an engine.
 
+pub(crate) mod backend;
 mod policies;
+pub(crate) mod runtime;
+pub(crate) mod stores;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -31,11 +34,9 @@ use memory_engine_synonyms::SharedThesaurus;
 use crate::{
     admin::degraded_log::DegradedLog,
     audit::{AuditOptions, AuditedSynonymStore},
-    backend::Backend,
+    builder::{backend::Backend, stores::Stores},
     database::{Database, DatabaseLocation, DatabaseUrl},
     engine::{EngineParts, MemoryEngine},
-    runtime,
-    stores::Stores,
 };
 
 /// Embedders with at least this semantic weight are slow enough for their vectors to be cached.

@@ -1,10 +1,16 @@
 //! Contexts for a prompt: layers under a token limit, blocks of memories, and the rules of automatic injection.
 
+pub(crate) mod injection;
+#[cfg(feature = "enrichment")]
+mod opening_context;
+mod pinned;
+pub(crate) mod prompt;
+
 pub use memory_engine_context::*;
 
 #[cfg(feature = "enrichment")]
-pub use crate::opening_context::{OpeningContext, RenderedOpening};
-pub use crate::{
+pub use crate::context::opening_context::{OpeningContext, RenderedOpening};
+pub use crate::context::{
     injection::{ConsideredMemory, Injection, InjectionTrace, MemoryOutcome, MemorySource},
     prompt::{ContextRequest, PromptContext},
 };

@@ -1,5 +1,4 @@
-//! The handle on a memory. Its verbs are in the modules `remember`, `remember_all`, `import`, `update`, `read`,
-//! `records`, `facts`, `forget`, `retraction`, `branches`, `drain`, `lifecycle`, `prompt` and `operations`.
+//! The handle on a memory. Its methods are in `verbs`, `context` and `admin`.
 
 use std::{fmt, sync::Arc};
 

@@ -9,7 +9,7 @@ pub use memory_engine_core::{Language, Locale};
 pub use memory_engine_enrichment::EnrichmentOptions;
 pub use memory_engine_summarizer::*;
 
-use crate::{builder::Builder, operations::Admin, verb::verb};
+use crate::{admin::operations::Admin, builder::Builder, verbs::verb::verb};
 
 impl Builder {
     /// Sets the background jobs other than indexing. Default: none.

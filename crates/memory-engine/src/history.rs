@@ -6,4 +6,4 @@ pub use memory_engine_core::{
 };
 pub use memory_engine_recall::{Fork, Inherits};
 
-pub use crate::retraction::{Retraction, Rewind};
+pub use crate::verbs::retraction::{Retraction, Rewind};

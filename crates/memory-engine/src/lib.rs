@@ -3,62 +3,41 @@
 
 pub mod admin;
 pub mod audit;
-mod backend;
 #[cfg(feature = "blocking")]
 pub mod blocking;
-mod branches;
 mod builder;
 #[cfg(feature = "certificates")]
 pub mod certificate;
 pub mod context;
 mod database;
-mod database_admin;
-mod drain;
 pub mod embed;
 mod engine;
 #[cfg(feature = "enrichment")]
 pub mod enrichment;
-#[cfg(feature = "enrichment")]
-pub mod facts;
-mod forget;
 #[cfg(feature = "graph")]
 pub mod graph;
 pub mod history;
-pub mod import;
-mod injection;
-mod lifecycle;
-#[cfg(feature = "enrichment")]
-mod opening_context;
-mod operations;
-mod pinned;
 pub mod prelude;
-mod prompt;
-mod read;
 pub mod recall;
-mod records;
-mod remember;
-mod remember_all;
-pub mod retention;
-mod retraction;
-pub mod review;
-mod runtime;
-pub mod screening;
 pub mod store;
-mod stores;
 pub mod synonyms;
 pub mod testing;
 pub mod transfer;
-mod turn;
-mod update;
-mod verb;
+mod verbs;
 
 pub use builder::Builder;
+pub use context::injection::Injector;
 pub use database::Database;
 pub use engine::MemoryEngine;
-pub use forget::{Forget, ForgetReport, preview::ForgetPreview};
-pub use injection::Injector;
-pub use records::RecordQuery;
-pub use turn::Turn;
+#[cfg(feature = "enrichment")]
+pub use verbs::facts;
+pub use verbs::{
+    forget::{Forget, ForgetReport, preview::ForgetPreview},
+    import,
+    records::RecordQuery,
+    retention, review, screening,
+    turn::Turn,
+};
 
 pub use memory_engine_core::{
     Clock, Cursor, DamagedRecord, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Language, Op, Order,

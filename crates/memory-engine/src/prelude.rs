@@ -7,4 +7,7 @@ pub use memory_engine_core::{
 pub use memory_engine_enrichment::EnrichmentOptions;
 pub use memory_engine_recall::{Recall, RecallHit, RecallQuery};
 
-pub use crate::{engine::MemoryEngine, forget::Forget, turn::Turn};
+pub use crate::{
+    engine::MemoryEngine,
+    verbs::{forget::Forget, turn::Turn},
+};

@@ -10,7 +10,7 @@ use memory_engine_core::{
     },
 };
 
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 /// The audit log of an engine. [`MemoryEngine::audit`] creates it.
 #[derive(Debug, Clone)]

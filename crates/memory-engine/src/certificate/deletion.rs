@@ -16,8 +16,10 @@ use super::{
 };
 use crate::{
     engine::MemoryEngine,
-    forget::{Forget, ForgetReport},
-    verb::verb,
+    verbs::{
+        forget::{Forget, ForgetReport},
+        verb::verb,
+    },
 };
 
 /// Maximum number of searches. A slow reader may prevent for a moment that SQLite clears its log.

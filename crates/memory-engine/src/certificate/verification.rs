@@ -9,7 +9,7 @@ use memory_engine_core::{
 use serde::Serialize;
 
 use super::{format::DeletionCertificate, key::PublicKey};
-use crate::{database::Database, database_admin, engine::MemoryEngine, verb::verb};
+use crate::{admin::database_admin, database::Database, engine::MemoryEngine, verbs::verb::verb};
 
 const SIGNATURE_CHECK: &str = "signature";
 const KEY_CHECK: &str = "public key";

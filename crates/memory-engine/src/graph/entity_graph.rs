@@ -7,7 +7,7 @@ use memory_engine_enrichment::GraphIndexReport;
 use memory_engine_graph::{GraphExtractor, GraphStore};
 use memory_engine_recall::{GraphFacts, GraphFactsQuery};
 
-use crate::{builder::Builder, engine::MemoryEngine, verb::verb};
+use crate::{builder::Builder, engine::MemoryEngine, verbs::verb::verb};
 
 /// The entities and relations in an engine's memories.
 ///

@@ -3,7 +3,7 @@
 use memory_engine_core::{Error, ErrorKind, Kind, Outcome, PutMode, Record, Result, Scope, Trust};
 use memory_engine_recall::{Fork, ancestors, fork_id, fork_of, on_branch};
 
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 impl MemoryEngine {
     /// Creates a branch of a conversation. `scope` names the session and the new branch.

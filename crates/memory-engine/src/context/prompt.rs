@@ -12,9 +12,9 @@ use memory_engine_recall::{Degraded, RecallHit, RecallQuery};
 use tracing::{Span, field::Empty};
 
 use crate::{
+    context::pinned::{MAX_PINNED, within_budget},
     engine::MemoryEngine,
-    pinned::{MAX_PINNED, within_budget},
-    verb::verb,
+    verbs::verb::verb,
 };
 
 /// Budget of the persona, as a share of the token limit (0–1). The persona is never cut, and may exceed it.

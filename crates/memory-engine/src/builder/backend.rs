@@ -14,8 +14,8 @@ use memory_engine_sqlite::{DatabaseFile, SqliteOptions, SqliteStore};
 #[cfg(not(feature = "sqlite"))]
 use crate::database::DatabaseFile;
 use crate::{
+    builder::stores::Stores,
     database::{DatabaseUrl, UnknownAddress},
-    stores::Stores,
 };
 
 /// The store of a builder.
@@ -84,12 +84,12 @@ impl Backend {
             Self::Sqlite(path, options) => Ok(SqliteStore::open_with(path, store, options).await?.into()),
             #[cfg(feature = "postgres")]
             Self::Postgres(DatabaseUrl(url), options) => {
-                crate::runtime::check_network("build")?;
+                crate::builder::runtime::check_network("build")?;
                 Ok(PostgresStore::connect_with(&url, store, *options).await?.into())
             }
             #[cfg(feature = "postgres")]
             Self::PostgresPool(pool, options) => {
-                crate::runtime::check_network("build")?;
+                crate::builder::runtime::check_network("build")?;
                 Ok(PostgresStore::from_pool(pool, store, *options).await?.into())
             }
             Self::Stores(stores) => Ok(stores),

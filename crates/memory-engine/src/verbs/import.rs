@@ -7,7 +7,10 @@ use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, Result, Rev
 use serde::Serialize;
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, review::StoredRecord, turn::Turn, verb::verb};
+use crate::{
+    engine::MemoryEngine,
+    verbs::{review::StoredRecord, turn::Turn, verb::verb},
+};
 
 /// Number of records in one transaction.
 const BATCH_ROWS: usize = 1000;

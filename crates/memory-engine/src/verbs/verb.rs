@@ -4,17 +4,17 @@
 /// fields. `note` records the fields that depend on the result. `docs/reference/metrics.md` lists all spans and fields.
 macro_rules! verb {
     ($name:literal, $scope:expr, { $($fields:tt)* }, $work:expr) => {
-        $crate::verb::verb!($name, $scope, { $($fields)* }, $work, |_, _| ())
+        $crate::verbs::verb::verb!($name, $scope, { $($fields)* }, $work, |_, _| ())
     };
     ($name:literal, $scope:expr, { $($fields:tt)* }, $work:expr, $note:expr) => {{
         let span = memory_engine_core::operation_span!(
             DEBUG, concat!("memory_engine.", $name), scope: $scope, $($fields)*
         );
-        $crate::verb::run($name, &span, $work, $note).await
+        $crate::verbs::verb::run($name, &span, $work, $note).await
     }};
     ($name:literal, { $($fields:tt)* }, $work:expr) => {{
         let span = memory_engine_core::operation_span!(DEBUG, concat!("memory_engine.", $name), $($fields)*);
-        $crate::verb::run($name, &span, $work, |_, _| ()).await
+        $crate::verbs::verb::run($name, &span, $work, |_, _| ()).await
     }};
 }
 pub(crate) use verb;

@@ -7,7 +7,7 @@ use futures_util::{
 use memory_engine_core::{Cursor, Filter, Order, Page, Record, RecordId, Result, ScanQuery, Scope, Timestamp};
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 /// Number of records read at a time.
 const PAGE_ROWS: usize = 500;

@@ -8,8 +8,8 @@ use memory_engine_core::{
 use memory_engine_summarizer::render;
 
 use crate::{
+    context::pinned::{MAX_PINNED, pinned_filter},
     engine::MemoryEngine,
-    pinned::{MAX_PINNED, pinned_filter},
 };
 
 /// Maximum number of notes in a context.

@@ -9,7 +9,11 @@ use memory_engine_core::{
 use serde_json::Value;
 
 use super::change;
-use crate::{engine::MemoryEngine, operations::Admin, turn::Turn, verb::verb};
+use crate::{
+    admin::operations::Admin,
+    engine::MemoryEngine,
+    verbs::{turn::Turn, verb::verb},
+};
 
 /// Maximum number of retries after another writer changed the same records.
 pub(super) const MAX_RETRIES: usize = 5;

@@ -7,7 +7,7 @@ use memory_engine_core::Result;
 use memory_engine_indexing::{current_runtime, run_blocking};
 use memory_engine_recall::WarmUp;
 
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 /// Maximum time for which [`MemoryEngine::close`] waits for the current batch of the background worker.
 const BATCH_END_TIMEOUT: Duration = Duration::from_secs(10);
@@ -64,7 +64,7 @@ impl MemoryEngine {
                 rules.decide(&IncomingMessage { round: 2, scene: "daily", text });
                 is_question(text);
                 #[cfg(feature = "enrichment")]
-                crate::facts::topic_facts::topics_of(text);
+                crate::verbs::facts::topic_facts::topics_of(text);
             }
         })
         .await

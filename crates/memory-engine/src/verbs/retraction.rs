@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 /// Maximum number of retries after another writer changed the same records.
 const MAX_RETRIES: usize = 5;

@@ -27,8 +27,8 @@ use memory_engine_recall::{Degraded, Enhancement, RecallOptions, RecallQuery, Re
 use tokio::time::timeout;
 
 use crate::{
+    context::pinned::{MAX_PINNED, pinned_filter, within_budget},
     engine::MemoryEngine,
-    pinned::{MAX_PINNED, pinned_filter, within_budget},
 };
 use informative::most_informative;
 use recalled::{RecalledMemories, has_content};

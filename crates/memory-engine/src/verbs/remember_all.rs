@@ -6,9 +6,11 @@ use memory_engine_core::{ErrorKind, PutMode, Record, RecordId, Result, Scope, St
 
 use crate::{
     engine::MemoryEngine,
-    remember::{MAX_RETRIES, has_same_content, replacement},
-    turn::Turn,
-    verb::verb,
+    verbs::{
+        remember::{MAX_RETRIES, has_same_content, replacement},
+        turn::Turn,
+        verb::verb,
+    },
 };
 
 impl MemoryEngine {

@@ -4,7 +4,10 @@ use memory_engine_core::{
     Error, ErrorKind, Job, Outcome, PutMode, Record, RecordId, Result, Scope, State, Write, WriteResult,
 };
 
-use crate::{engine::MemoryEngine, turn::Turn, verb::verb};
+use crate::{
+    engine::MemoryEngine,
+    verbs::{turn::Turn, verb::verb},
+};
 
 /// Maximum number of retries after another writer changed the same message.
 pub(crate) const MAX_RETRIES: usize = 64;

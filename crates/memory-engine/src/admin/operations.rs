@@ -13,7 +13,11 @@ use memory_engine_scene::ScenePolicy;
 use memory_engine_vector_store::{Generations, VectorQuery};
 use tracing::{Span, field::Empty};
 
-use crate::{admin::degraded_log::DegradedRecall, engine::MemoryEngine, forget::ForgetReport, turn::Turn, verb::verb};
+use crate::{
+    admin::degraded_log::DegradedRecall,
+    engine::MemoryEngine,
+    verbs::{forget::ForgetReport, turn::Turn, verb::verb},
+};
 
 /// The operations of an engine that an application seldom needs: its job queue, its vectors, its tombstones, and
 /// writing with full control. [`MemoryEngine::admin`] returns it.

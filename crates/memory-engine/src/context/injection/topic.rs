@@ -4,7 +4,7 @@ use memory_engine_context::IncomingMessage;
 use memory_engine_core::{Kind, Record, Scope};
 
 use super::{Injector, kind_filter, recalled::RecalledMemories, trace::MemorySource};
-use crate::facts::topic_facts::{facts_of_topics, topics_of};
+use crate::verbs::facts::topic_facts::{facts_of_topics, topics_of};
 
 /// Number of newest facts that are filtered by the topic. The recall finds older ones.
 const TOPIC_SCAN_ROWS: usize = 1000;

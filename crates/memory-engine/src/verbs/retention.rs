@@ -9,7 +9,7 @@ use memory_engine_core::{
 };
 use memory_engine_indexing::inherit_expiry;
 
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 /// Maximum number of retries after another writer changed the same records.
 const MAX_RETRIES: usize = 5;

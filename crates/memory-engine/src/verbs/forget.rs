@@ -14,7 +14,7 @@ use tracing::{Span, field::Empty};
 #[cfg(feature = "certificates")]
 use memory_engine_core::{Error, ErrorKind};
 
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 /// Number of records that one transaction removes.
 const PAGE_ROWS: usize = 500;

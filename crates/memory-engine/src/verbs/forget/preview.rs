@@ -7,7 +7,7 @@ use serde::Serialize;
 use tracing::{Span, field::Empty};
 
 use super::{Forget, PAGE_ROWS, everything};
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 /// The records that [`forget`](MemoryEngine::forget) would remove. [`MemoryEngine::preview_forget`] returns it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

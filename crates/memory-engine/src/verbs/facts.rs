@@ -15,7 +15,7 @@ pub use memory_engine_summarizer::{FactEvidence, FactKind, Polarity, render};
 
 pub use self::contradiction::contradict;
 
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 /// A statement about a person, with the time in which it holds.
 ///

@@ -4,7 +4,7 @@ use memory_engine_core::{
     Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Scope, State, Write, history::Edit,
 };
 
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 /// Maximum number of retries after another writer changed the same record.
 const MAX_RETRIES: usize = 5;

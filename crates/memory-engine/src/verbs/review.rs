@@ -26,9 +26,11 @@ pub use self::{
 use crate::{
     builder::Builder,
     engine::MemoryEngine,
-    retraction::{Retraction, note_retraction},
-    update::{EDITS_MAX_BYTES, MAX_EDITS},
-    verb::verb,
+    verbs::{
+        retraction::{Retraction, note_retraction},
+        update::{EDITS_MAX_BYTES, MAX_EDITS},
+        verb::verb,
+    },
 };
 
 /// Maximum number of records that are accepted in one transaction.

@@ -12,7 +12,7 @@ use memory_engine_screening::count_by_rule;
 use serde::Serialize;
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 /// Number of records read at a time.
 const PAGE_ROWS: usize = 500;

@@ -7,7 +7,7 @@ use memory_engine_core::{
 use memory_engine_recall::{EnhancedRecall, Enhancement, Explanation, ReadScope, Recall, RecallQuery};
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 impl MemoryEngine {
     /// Returns the memories most relevant to the query, visible from `scope`.

@@ -1,0 +1,19 @@
+//! The methods of [`MemoryEngine`](crate::MemoryEngine) that read and write memories, one subject per file.
+
+mod branches;
+mod drain;
+#[cfg(feature = "enrichment")]
+pub mod facts;
+pub(crate) mod forget;
+pub mod import;
+mod read;
+pub(crate) mod records;
+pub(crate) mod remember;
+mod remember_all;
+pub mod retention;
+pub(crate) mod retraction;
+pub mod review;
+pub mod screening;
+pub(crate) mod turn;
+pub(crate) mod update;
+pub(crate) mod verb;
