@@ -2,13 +2,13 @@
 
 use std::{sync::OnceLock, time::Duration};
 
-use memory_engine_core::{Error, ErrorKind, Job, PutMode, Record, RecordId, Result, Scope, Trust, Write};
+use memory_engine_core::{
+    Error, ErrorKind, Job, PutMode, Record, RecordId, Result, Scope, Trust, Write,
+    retry::{MODEL_ATTEMPTS, retry_on_conflict},
+};
 use memory_engine_summarizer::{RuleFacts, is_said};
 
 use crate::{enrichment::Enrichment, log::log_error};
-
-/// Maximum number of retries after a conflict with another writer.
-const MAX_RETRIES: usize = 5;
 
 /// Returns the built-in rules, for an engine without a fact extractor. They are loaded once.
 pub(crate) fn built_in_rules() -> Result<&'static RuleFacts> {
@@ -79,14 +79,8 @@ impl Enrichment {
 
     /// Extracts the facts in stored turns of one scope. Returns them in any state.
     async fn extract_facts(&self, address: &Scope, turns: &[RecordId]) -> Result<Vec<Record>> {
-        let mut retries = 0;
-        loop {
-            match self.try_extract_facts(address, turns).await {
-                // The background may write the metadata of the turns at the same time.
-                Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
-                outcome => return outcome,
-            }
-        }
+        // The background may write the metadata of the turns at the same time.
+        retry_on_conflict(MODEL_ATTEMPTS, || self.try_extract_facts(address, turns)).await
     }
 
     async fn try_extract_facts(&self, address: &Scope, turns: &[RecordId]) -> Result<Vec<Record>> {

@@ -22,6 +22,7 @@ pub mod packed_terms;
 pub mod phrases;
 mod record;
 pub mod residue;
+pub mod retry;
 mod review;
 mod rule_id;
 mod scope;

@@ -4,8 +4,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Basis, Done, ErrorKind, Field, Filter, Job, Kind, Language, Locale, Order, Pending, PutMode, Record, RecordId,
-    Result, ReviewMode, ReviewPolicy, ReviewSource, ScanQuery, Scope, State, Timestamp, Write, review_keys,
+    Basis, Done, Field, Filter, Job, Kind, Language, Locale, Order, Pending, PutMode, Record, RecordId, Result,
+    ReviewMode, ReviewPolicy, ReviewSource, ScanQuery, Scope, State, Timestamp, Write,
+    retry::{MODEL_ATTEMPTS, retry_on_conflict},
+    review_keys,
 };
 use memory_engine_indexing::{IndexedStore, inherit_expiry};
 use memory_engine_summarizer::{
@@ -24,8 +26,6 @@ use crate::{
 const MAX_MESSAGES: usize = 60;
 /// Maximum number of facts that a profile is written from: the latest ones.
 const MAX_FACTS: usize = 40;
-/// Maximum number of retries after another writer changed a source of the profile.
-const MAX_RETRIES: usize = 5;
 /// Metadata key and value of profiles that this job wrote, unlike those of a companion or an application.
 const PROFILE_MARKER: (&str, &str) = ("kept_by", "digest");
 /// Maximum length of a line of facts, in characters.
@@ -57,13 +57,7 @@ impl JobHandler for ProfileJob {
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
         let people: BTreeSet<Scope> = pending.iter().map(|item| person(&item.record.scope)).collect::<Result<_>>()?;
         for person in people {
-            let mut retries = 0;
-            loop {
-                match self.update(&person).await {
-                    Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
-                    outcome => break outcome?,
-                }
-            }
+            retry_on_conflict(MODEL_ATTEMPTS, || self.update(&person)).await?;
         }
         Ok(Vec::new())
     }

@@ -2,13 +2,18 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Basis, Cursor, Done, Embedding, ErrorKind, Field, Filter, Job, Kind, Op, Pending, PutMode, Record, RecordId,
-    Result, ReviewPolicy, ReviewSource, ScanQuery, Scope, State, Write, review_keys,
+    Basis, Cursor, Done, Embedding, Field, Filter, Job, Kind, Op, Pending, PutMode, Record, RecordId, Result,
+    ReviewPolicy, ReviewSource, ScanQuery, Scope, State, Write,
+    retry::{MODEL_ATTEMPTS, retry_on_conflict},
+    review_keys,
 };
 use memory_engine_embedder::Purpose;
 use memory_engine_indexing::{IndexedStore, indexed_text, inherit_expiry};
@@ -22,8 +27,6 @@ const SCAN_PAGE_ROWS: usize = 100;
 const MAX_TURNS_BEFORE: usize = 200;
 /// Maximum number of turns that are read after a turn. Later ones have items of their own in the queue.
 const MAX_TURNS_AFTER: usize = 400;
-/// Maximum number of attempts to summarize turns that change meanwhile.
-const MAX_ATTEMPTS: usize = 10;
 /// Minimum semantic weight of an embedder whose vectors are used to detect a change of topic.
 const TOPIC_MIN_SEMANTIC_WEIGHT: f64 = 0.1;
 
@@ -155,19 +158,14 @@ impl SummaryJob {
     /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries.
     /// Turns farther back that the background has not done yet are left to it.
     pub(crate) async fn summarize_now(&self, address: &Scope) -> Result<usize> {
-        let mut count = 0;
-        for _ in 1..MAX_ATTEMPTS {
-            match self.summarize_end(address, &mut count).await {
-                // The background has changed a turn meanwhile.
-                Err(e) if e.kind() == ErrorKind::Conflict => {}
-                outcome => return outcome.map(|()| count),
-            }
-        }
-        self.summarize_end(address, &mut count).await.map(|()| count)
+        let count = AtomicUsize::new(0);
+        // The background may change a turn meanwhile.
+        retry_on_conflict(MODEL_ATTEMPTS, || self.summarize_end(address, &count)).await?;
+        Ok(count.into_inner())
     }
 
     /// Summarizes the turns at the end of a conversation, and adds the number of windows to `count`.
-    async fn summarize_end(&self, address: &Scope, count: &mut usize) -> Result<()> {
+    async fn summarize_end(&self, address: &Scope, count: &AtomicUsize) -> Result<()> {
         let turns_here = active().and(at_exactly(address)).and(Filter::eq(Field::Kind, Kind::TURN.as_str()));
         let newest = self.store.scan(address, &ScanQuery::newest(1).with_filter(turns_here)).await?.records.pop();
         let Some(newest) = newest else { return Ok(()) };
@@ -176,7 +174,7 @@ impl SummaryJob {
         due.extend(open.flush());
         for window in &due {
             self.write_summary(address, &turns, window).await?;
-            *count += 1;
+            count.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     }

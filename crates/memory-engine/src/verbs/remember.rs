@@ -2,6 +2,7 @@
 
 use memory_engine_core::{
     Error, ErrorKind, Job, Outcome, PutMode, Record, RecordId, Result, Scope, State, Write, WriteResult,
+    retry::{WRITE_ATTEMPTS, retry_on},
 };
 
 use crate::{
@@ -9,8 +10,8 @@ use crate::{
     verbs::{turn::Turn, verb::verb},
 };
 
-/// Maximum number of retries after another writer changed the same message.
-pub(crate) const MAX_RETRIES: usize = 64;
+/// The errors of a write whose message was changed or deleted after it was read.
+pub(crate) const CHANGED_MEANWHILE: &[ErrorKind] = &[ErrorKind::Conflict, ErrorKind::NotFound];
 
 impl MemoryEngine {
     /// Remembers one thing at the address `scope` and returns its id.
@@ -35,21 +36,19 @@ impl MemoryEngine {
         self.indexed_store().screen(&mut record)?;
         let mut jobs = self.jobs_for(&record);
         jobs.retain(|job| !skipped.contains(job));
-        let mut retries = if is_named { MAX_RETRIES } else { 0 };
-        let written = loop {
+        let attempts = if is_named { WRITE_ATTEMPTS } else { 1 };
+        let written = retry_on(CHANGED_MEANWHILE, attempts, || async {
             let (record, mode) = match is_named {
                 true => match self.indexed_store().get(scope, record.id).await? {
-                    Some(old) if has_same_content(&record, &old) && old.state == State::Revoked => return Ok(old.id),
+                    Some(old) if has_same_content(&record, &old) && old.state == State::Revoked => return Ok(None),
                     old => replacement(record.clone(), old.as_ref()),
                 },
                 false => (record.clone(), PutMode::Upsert),
             };
             let write = Write { jobs: jobs.clone(), ..Write::new(record, mode) };
-            match self.write(scope, vec![write]).await {
-                Err(e) if retries > 0 && matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => retries -= 1,
-                written => break written?,
-            }
-        };
+            self.write(scope, vec![write]).await.map(Some)
+        });
+        let Some(written) = written.await? else { return Ok(record.id) };
         match written.first() {
             Some(WriteResult { id, outcome: Outcome::Blocked(_), .. }) => {
                 Err(Error::new(ErrorKind::Conflict, "remember", format!("record {id} was forgotten and stays away")))

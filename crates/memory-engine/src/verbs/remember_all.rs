@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{ErrorKind, PutMode, Record, RecordId, Result, Scope, State, Write, WriteResult};
+use memory_engine_core::{
+    PutMode, Record, RecordId, Result, Scope, State, Write, WriteResult,
+    retry::{WRITE_ATTEMPTS, retry_on},
+};
 
 use crate::{
     engine::MemoryEngine,
     verbs::{
-        remember::{MAX_RETRIES, has_same_content, replacement},
+        remember::{CHANGED_MEANWHILE, has_same_content, replacement},
         turn::Turn,
         verb::verb,
     },
@@ -57,14 +60,11 @@ impl MemoryEngine {
             }
             records.push(record);
         }
-        let mut retries = if named.is_empty() { 0 } else { MAX_RETRIES };
-        loop {
-            let writes = self.writes_of(scope, &records, &named).await?;
-            match self.write(scope, writes).await {
-                Err(e) if retries > 0 && matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => retries -= 1,
-                outcome => return outcome,
-            }
-        }
+        let attempts = if named.is_empty() { 1 } else { WRITE_ATTEMPTS };
+        retry_on(CHANGED_MEANWHILE, attempts, || async {
+            self.write(scope, self.writes_of(scope, &records, &named).await?).await
+        })
+        .await
     }
 
     /// Returns the writes of records. A record replaces the stored record, and an earlier record of the list, with the

@@ -6,13 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
     Error, ErrorKind, PutMode, Record, RecordId, RemovalCounts, Result, Scope, Timestamp, Trust, Write,
+    retry::{WRITE_ATTEMPTS, retry_on_conflict},
 };
 use memory_engine_indexing::inherit_expiry;
 
 use crate::{engine::MemoryEngine, verbs::verb::verb};
-
-/// Maximum number of retries after another writer changed the same records.
-const MAX_RETRIES: usize = 5;
 
 /// A change of the pin, the importance or the expiry of records. What is not set stays as it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -98,13 +96,7 @@ impl MemoryEngine {
             return Err(Error::invalid("patch", "it changes nothing; set pinned, importance or expires_at"));
         }
         let ids: Vec<RecordId> = ids.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
-        let mut retries = 0;
-        loop {
-            match self.try_patch(scope, &ids, &patch).await {
-                Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
-                outcome => return outcome,
-            }
-        }
+        retry_on_conflict(WRITE_ATTEMPTS, || self.try_patch(scope, &ids, &patch)).await
     }
 
     async fn try_patch(&self, scope: &Scope, ids: &[RecordId], patch: &RecordPatch) -> Result<u64> {

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
     Error, ErrorKind, Field, Filter, Job, Kind, Op, Order, PutMode, Record, RecordId, Result, ScanQuery, Scope, State,
-    Timestamp, Trust, Write, review_keys,
+    Timestamp, Trust, Write,
+    retry::{WRITE_ATTEMPTS, retry_on_conflict},
+    review_keys,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -12,8 +14,8 @@ use tracing::{Span, field::Empty};
 
 use crate::{engine::MemoryEngine, verbs::verb::verb};
 
-/// Maximum number of retries after another writer changed the same records.
-const MAX_RETRIES: usize = 5;
+/// Maximum number of rounds that retract records derived meanwhile.
+const MAX_ROUNDS: usize = 5;
 /// Maximum number of records in one entry of the ledger.
 const ENTRY_MAX_RECORDS: usize = 3000;
 const PAGE_ROWS: usize = 500;
@@ -132,7 +134,7 @@ impl MemoryEngine {
         let user = scope.namespace();
         self.retract_with_retries(scope, scope, ids, &mut retraction).await?;
         // A job may have derived records meanwhile. Once the sources are not active, no job derives more.
-        for _ in 0..MAX_RETRIES {
+        for _ in 0..MAX_ROUNDS {
             let derived = self.record_store().derived(&user, &retraction.records).await?;
             let new: Vec<RecordId> = derived.into_iter().filter(|id| !retraction.records.contains(id)).collect();
             if new.is_empty() || !self.retract_with_retries(scope, &user, &new, &mut retraction).await? {
@@ -152,22 +154,21 @@ impl MemoryEngine {
         ids: &[RecordId],
         retraction: &mut Retraction,
     ) -> Result<bool> {
-        let mut retries = 0;
-        loop {
-            match self.try_retract(scope, source_scope, ids, retraction).await {
-                Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
-                outcome => return outcome,
-            }
-        }
+        let current: &Retraction = retraction;
+        let retracted =
+            retry_on_conflict(WRITE_ATTEMPTS, || self.try_retract(scope, source_scope, ids, current)).await?;
+        retraction.records.extend(&retracted);
+        Ok(!retracted.is_empty())
     }
 
+    /// Returns the ids of the retracted records.
     async fn try_retract(
         &self,
         scope: &Scope,
         source_scope: &Scope,
         ids: &[RecordId],
-        retraction: &mut Retraction,
-    ) -> Result<bool> {
+        retraction: &Retraction,
+    ) -> Result<Vec<RecordId>> {
         // Later rounds are for records derived from those of the first one, which the caller did not name.
         let is_first_round = retraction.records.is_empty();
         let mut source_ids: Vec<RecordId> = Vec::new();
@@ -177,7 +178,7 @@ impl MemoryEngine {
             }
         }
         if source_ids.is_empty() {
-            return Ok(false);
+            return Ok(Vec::new());
         }
         // Records derived from them may be in another scope of the same user.
         let user = scope.namespace();
@@ -227,8 +228,7 @@ impl MemoryEngine {
                 self.indexed_store().queue().enqueue(&user, page, job).await?;
             }
         }
-        retraction.records.extend(retracted_ids);
-        Ok(true)
+        Ok(retracted_ids)
     }
 
     /// Returns the writes that reject one pending record, as [`reject`](Self::reject).

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memory_engine_core::{
     Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, RuleId, ScanQuery, Scope, State, Write, WriteResult,
     history::Edit,
+    retry::{WRITE_ATTEMPTS, retry_on_conflict},
 };
 use serde_json::Value;
 use tracing::{Span, field::Empty};
@@ -17,7 +18,7 @@ pub use memory_engine_core::{ReviewMode, ReviewPolicy, ReviewSource, review_keys
 
 use self::{
     change::{changed_record, replaced_id},
-    source::{MAX_RETRIES, is_blocked},
+    source::is_blocked,
 };
 pub use self::{
     query::{PendingMemory, ReviewEvidence, ReviewPage, ReviewQuery, ReviewReport},
@@ -141,13 +142,7 @@ impl MemoryEngine {
     async fn accept_records(&self, scope: &Scope, ids: &[RecordId]) -> Result<ReviewReport> {
         let mut report = ReviewReport::default();
         for ids in ids.chunks(ACCEPT_BATCH_RECORDS) {
-            let mut retries = 0;
-            let batch = loop {
-                match self.try_accept(scope, ids).await {
-                    Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
-                    outcome => break outcome?,
-                }
-            };
+            let batch = retry_on_conflict(WRITE_ATTEMPTS, || self.try_accept(scope, ids)).await?;
             report.accepted.extend(batch.accepted);
             report.skipped.extend(batch.skipped);
             report.blocked.extend(batch.blocked);
@@ -272,13 +267,7 @@ impl MemoryEngine {
             return Err(Error::invalid("review", "the new text is empty; `reject` rejects a pending memory"));
         }
         let text = self.indexed_store().screened_text(text);
-        let mut retries = 0;
-        loop {
-            match self.try_accept_edited(scope, id, &text).await {
-                Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
-                outcome => return outcome,
-            }
-        }
+        retry_on_conflict(WRITE_ATTEMPTS, || self.try_accept_edited(scope, id, &text)).await
     }
 
     async fn try_accept_edited(&self, scope: &Scope, id: RecordId, text: &str) -> Result<RecordId> {

@@ -7,7 +7,10 @@ pub use memory_engine_screening::{
     ScreeningRuleId, rule_ids,
 };
 
-use memory_engine_core::{ErrorKind, Kind, PutMode, Record, RecordId, Result, ScanQuery, Scope, Write};
+use memory_engine_core::{
+    ErrorKind, Kind, PutMode, Record, RecordId, Result, ScanQuery, Scope, Write,
+    retry::{WRITE_ATTEMPTS, retry_on_conflict},
+};
 use memory_engine_screening::count_by_rule;
 use serde::Serialize;
 use tracing::{Span, field::Empty};
@@ -18,8 +21,6 @@ use crate::{engine::MemoryEngine, verbs::verb::verb};
 const PAGE_ROWS: usize = 500;
 /// Maximum number of records that a report lists.
 const MAX_LISTED_RECORDS: usize = 1000;
-/// Maximum number of retries after another writer changed the same record.
-const MAX_RETRIES: usize = 5;
 
 /// A prepared scan for secrets. [`MemoryEngine::scan_secrets`] creates one, [`run`](Self::run) runs it.
 #[must_use = "a scan does nothing until `run` is called"]
@@ -154,13 +155,12 @@ impl SecretScan {
             let page = engine.indexed_store().scan(&scope, &query).await?;
             for record in page.records {
                 report.scanned += 1;
-                let mut masked = record.clone();
-                let findings = screener.screen_record(&mut masked).masked;
+                let findings = screener.screen_record(&mut record.clone()).masked;
                 if findings.is_empty() {
                     continue;
                 }
                 report.add(&record, &findings);
-                if redacts && redact_record(&engine, &screener, record, masked).await? {
+                if redacts && redact_record(&engine, &screener, &record.scope.namespace(), record.id).await? {
                     report.redacted += 1;
                 }
             }
@@ -173,34 +173,24 @@ impl SecretScan {
     }
 }
 
-/// Replaces a record by its masked version. Returns false if it was removed or masked meanwhile, as records that are
+/// Masks the secrets of a stored record. Returns false if it was removed or masked meanwhile, as records that are
 /// derived from a masked one are.
-async fn redact_record(
-    engine: &MemoryEngine,
-    screener: &Screener,
-    mut record: Record,
-    mut masked: Record,
-) -> Result<bool> {
-    let user = record.scope.namespace();
-    for retry in 0.. {
-        let jobs = engine.jobs_for(&masked);
-        let mode = PutMode::Update { revision: record.revision };
-        // Names of entities are derived from the text. The job extracts them again.
-        engine.indexed_store().graph().delete(&user, &[record.id]).await?;
-        match engine.write(&user, vec![Write { jobs, ..Write::new(masked, mode) }]).await {
-            Ok(_) => return Ok(true),
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
-            Err(e) if e.kind() == ErrorKind::Conflict && retry < MAX_RETRIES => {}
-            Err(e) => return Err(e),
-        }
-        let Some(current) = engine.indexed_store().get(&user, record.id).await? else { return Ok(false) };
-        masked = current.clone();
-        record = current;
-        if screener.screen_record(&mut masked).is_clean() {
+async fn redact_record(engine: &MemoryEngine, screener: &Screener, user: &Scope, id: RecordId) -> Result<bool> {
+    let outcome = retry_on_conflict(WRITE_ATTEMPTS, || async {
+        let Some(mut record) = engine.indexed_store().get(user, id).await? else { return Ok(false) };
+        if screener.screen_record(&mut record).is_clean() {
             return Ok(false);
         }
+        let jobs = engine.jobs_for(&record);
+        let mode = PutMode::Update { revision: record.revision };
+        // Names of entities are derived from the text. The job extracts them again.
+        engine.indexed_store().graph().delete(user, &[id]).await?;
+        engine.write(user, vec![Write { jobs, ..Write::new(record, mode) }]).await.map(|_| true)
+    });
+    match outcome.await {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        outcome => outcome,
     }
-    Ok(false)
 }
 
 impl SecretReport {

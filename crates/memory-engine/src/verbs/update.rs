@@ -1,13 +1,13 @@
 //! Correcting a memory.
 
 use memory_engine_core::{
-    Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Scope, State, Write, history::Edit,
+    Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Scope, State, Write,
+    history::Edit,
+    retry::{WRITE_ATTEMPTS, retry_on_conflict},
 };
 
 use crate::{engine::MemoryEngine, verbs::verb::verb};
 
-/// Maximum number of retries after another writer changed the same record.
-const MAX_RETRIES: usize = 5;
 /// Maximum number of former texts kept with a record.
 pub(crate) const MAX_EDITS: usize = 50;
 /// Maximum size of the former texts of a record, in bytes of JSON. The oldest are dropped first.
@@ -52,13 +52,7 @@ impl MemoryEngine {
             return Err(Error::invalid("update", "the new text is empty; `forget` removes a memory"));
         }
         let text = self.indexed_store().screened_text(text);
-        let mut retries = 0;
-        loop {
-            match self.try_update(scope, id, &text).await {
-                Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
-                outcome => return outcome,
-            }
-        }
+        retry_on_conflict(WRITE_ATTEMPTS, || self.try_update(scope, id, &text)).await
     }
 
     async fn try_update(&self, scope: &Scope, id: RecordId, text: &str) -> Result<RecordId> {

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine::{Error, ErrorKind, Filter, MemoryEngine, RecallHit, RecallQuery, Record, Result, Scope, Trust};
+use memory_engine::{
+    Error, ErrorKind, Filter, MemoryEngine, RecallHit, RecallQuery, Record, Result, Scope, Trust,
+    retry::{WRITE_ATTEMPTS, retry_on_conflict},
+};
 use serde_json::{Map, Value};
 
 use super::{
@@ -21,8 +24,6 @@ const MAX_LABELS: usize = 16;
 const MAX_NAME_BYTES: usize = 512;
 /// Maximum number of items that a search with a query and a filter compares.
 const MAX_CANDIDATES: usize = 1000;
-/// Maximum number of retries after another writer changed the same item.
-const MAX_RETRIES: usize = 5;
 
 /// LangGraph's store (`BaseStore`) of one user: values with a namespace and a key. Every item is a record, so that
 /// recall finds the texts of its value.
@@ -78,7 +79,7 @@ impl ItemStore {
             item::fill(record, namespace, key, value, indexed);
         };
         // A conflict means that another writer has changed the item since it was read.
-        for _ in 0..MAX_RETRIES {
+        retry_on_conflict(WRITE_ATTEMPTS, || async {
             let outcome = match self.0.find(&name).await? {
                 None => self.0.create(&name, fill).await?,
                 Some(mut record) => {
@@ -88,12 +89,14 @@ impl ItemStore {
                 }
             };
             match outcome {
-                WriteOutcome::Done => return Ok(ItemWrite::Done),
-                WriteOutcome::Waiting => return Ok(ItemWrite::Waiting),
-                WriteOutcome::Conflict => {}
+                WriteOutcome::Done => Ok(ItemWrite::Done),
+                WriteOutcome::Waiting => Ok(ItemWrite::Waiting),
+                WriteOutcome::Conflict => {
+                    Err(Error::new(ErrorKind::Conflict, OPERATION, "others keep changing the item; try again"))
+                }
             }
-        }
-        Err(Error::new(ErrorKind::Conflict, OPERATION, "others keep changing the item; try again"))
+        })
+        .await
     }
 
     /// Returns an item.

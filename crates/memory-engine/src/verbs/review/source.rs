@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
     Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, ReviewMode, ReviewSource, Scope, State, Write,
-    WriteResult, history::Edit, review_keys,
+    WriteResult,
+    history::Edit,
+    retry::{WRITE_ATTEMPTS, retry_on_conflict},
+    review_keys,
 };
 use serde_json::Value;
 
@@ -14,9 +17,6 @@ use crate::{
     engine::MemoryEngine,
     verbs::{turn::Turn, verb::verb},
 };
-
-/// Maximum number of retries after another writer changed the same records.
-pub(super) const MAX_RETRIES: usize = 5;
 
 /// The outcome of storing a record of a source that may be reviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,14 +72,9 @@ impl MemoryEngine {
             self.indexed_store().screen(record)?;
         }
         // A caller that names a revision, or requires that there is none, gets the conflict.
-        let can_retry = !matches!(mode, PutMode::Update { .. } | PutMode::Create);
-        let mut retries = 0;
-        loop {
-            match self.try_store_reviewed(source, scope, &records, mode).await {
-                Err(error) if can_retry && error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
-                outcome => return outcome,
-            }
-        }
+        let is_final = matches!(mode, PutMode::Update { .. } | PutMode::Create);
+        let attempts = if is_final { 1 } else { WRITE_ATTEMPTS };
+        retry_on_conflict(attempts, || self.try_store_reviewed(source, scope, &records, mode)).await
     }
 
     async fn try_store_reviewed(
