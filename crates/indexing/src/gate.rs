@@ -75,152 +75,86 @@ impl<S: fmt::Debug + ?Sized> fmt::Debug for GatedStore<S> {
     }
 }
 
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl RecordStore for GatedStore<dyn RecordStore> {
-    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
-        self.open("put")?.put(scope, writes).await
-    }
-    async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
-        self.open("get")?.get(scope, ids).await
-    }
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
-        self.open("delete")?.delete(scope, ids).await
-    }
-    async fn delete_unreachable(&self, scope: &Scope) -> Result<DeletionReport> {
-        self.open("delete")?.delete_unreachable(scope).await
-    }
-    async fn raw_rows(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<serde_json::Value>> {
-        self.open("raw rows")?.raw_rows(scope, ids).await
-    }
-    async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
-        self.open("scan")?.scan(scope, query).await
-    }
-    async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
-        self.open("derived")?.derived(scope, ids).await
-    }
-    async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
-        self.open("adjacent")?.adjacent(scope, ids).await
-    }
-    async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
-        self.open("record groups")?.record_groups(scope).await
-    }
-    async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
-        self.open("period counts")?.period_counts(scope, periods).await
-    }
-    async fn stats(&self, scope: &Scope) -> Result<Stats> {
-        self.open("stats")?.stats(scope).await
-    }
-    async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
-        self.open("tombstones")?.tombstones(scope, after, limit).await
-    }
-    async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        self.open("import tombstones")?.import_tombstones(scope, tombstones).await
-    }
-    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>> {
-        self.open("expired")?.expired(now, limit).await
-    }
-    async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        self.open("remove tombstones")?.remove_tombstones(scope, ids).await
-    }
-    async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport> {
-        self.open("find residue")?.find_residue(probes).await
-    }
+/// Implements a store for [`GatedStore`]. A listed method calls the inner store if it may be called now; its literal
+/// names the operation in the error. The methods after `also` are written out.
+macro_rules! gated {
+    (
+        $store:ident { $($method:ident($($argument:ident: $type:ty),*) -> $value:ty, $operation:literal;)* }
+        $(also { $($other:tt)* })?
+    ) => {
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl $store for GatedStore<dyn $store> {
+            $(async fn $method(&self, $($argument: $type),*) -> Result<$value> {
+                self.open($operation)?.$method($($argument),*).await
+            })*
+            $($($other)*)?
+        }
+    };
+}
+
+gated!(RecordStore {
+    put(scope: &Scope, writes: Vec<Write>) -> Vec<WriteResult>, "put";
+    get(scope: &Scope, ids: &[RecordId]) -> Vec<Option<Record>>, "get";
+    delete(scope: &Scope, ids: &[RecordId]) -> DeletionReport, "delete";
+    delete_unreachable(scope: &Scope) -> DeletionReport, "delete";
+    raw_rows(scope: &Scope, ids: &[RecordId]) -> Vec<serde_json::Value>, "raw rows";
+    scan(scope: &Scope, query: &ScanQuery) -> Page, "scan";
+    derived(scope: &Scope, ids: &[RecordId]) -> Vec<RecordId>, "derived";
+    adjacent(scope: &Scope, ids: &[RecordId]) -> Vec<Adjacent>, "adjacent";
+    record_groups(scope: &Scope) -> Vec<RecordGroup>, "record groups";
+    period_counts(scope: &Scope, periods: Periods) -> Vec<PeriodCount>, "period counts";
+    stats(scope: &Scope) -> Stats, "stats";
+    tombstones(scope: &Scope, after: Option<RecordId>, limit: usize) -> Vec<Tombstone>, "tombstones";
+    import_tombstones(scope: &Scope, tombstones: &[Tombstone]) -> u64, "import tombstones";
+    expired(now: Timestamp, limit: usize) -> Vec<(Scope, RecordId)>, "expired";
+    remove_tombstones(scope: &Scope, ids: &[RecordId]) -> u64, "remove tombstones";
+    find_residue(probes: &ResidueProbes) -> ResidueReport, "find residue";
+} also {
     fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
         self.inner.audit_log()
     }
     async fn close(&self) {
         self.inner.close().await;
     }
-}
+});
 
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl JobQueue for GatedStore<dyn JobQueue> {
-    async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
-        self.open("claim")?.claim(job, limit, lease).await
-    }
-    async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
-        self.open("extend lease")?.extend_lease(pending, lease).await
-    }
-    async fn release(&self, pending: &[Pending]) -> Result<()> {
-        self.open("release")?.release(pending).await
-    }
-    async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
-        self.open("complete")?.complete(done).await
-    }
-    async fn fail(&self, failures: &[Failure]) -> Result<()> {
-        self.open("fail")?.fail(failures).await
-    }
-    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
-        self.open("failures")?.failures(scope, limit).await
-    }
-    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
-        self.open("enqueue")?.enqueue(scope, ids, job).await
-    }
-    async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
-        self.open("requeue")?.requeue(scope, job).await
-    }
-}
+gated!(JobQueue {
+    claim(job: Job, limit: usize, lease: Duration) -> Vec<Pending>, "claim";
+    extend_lease(pending: &[Pending], lease: Duration) -> (), "extend lease";
+    release(pending: &[Pending]) -> (), "release";
+    complete(done: &[Done]) -> Vec<bool>, "complete";
+    fail(failures: &[Failure]) -> (), "fail";
+    failures(scope: &Scope, limit: usize) -> Vec<Failure>, "failures";
+    enqueue(scope: &Scope, ids: &[RecordId], job: Job) -> u64, "enqueue";
+    requeue(scope: &Scope, job: Job) -> u64, "requeue";
+});
 
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl KeywordStore for GatedStore<dyn KeywordStore> {
-    async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
-        self.open("keyword upsert")?.upsert(scope, entries).await
-    }
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        self.open("keyword delete")?.delete(scope, ids).await
-    }
-    async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
-        self.open("keyword search")?.search(scope, query).await
-    }
-    async fn search_records(&self, scope: &Scope, query: &KeywordQuery) -> Result<Option<Vec<FoundRecord>>> {
-        self.open("keyword search")?.search_records(scope, query).await
-    }
-    async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
-        self.open("keyword terms")?.terms(scope, ids).await
-    }
-    async fn records_with_terms(
-        &self,
-        scope: &Scope,
-        ids: &[RecordId],
-    ) -> Result<Option<Vec<Option<RecordWithTerms>>>> {
-        self.open("get")?.records_with_terms(scope, ids).await
-    }
-    async fn warm_up(&self) -> Result<()> {
-        self.open("warm up")?.warm_up().await
-    }
-}
+gated!(KeywordStore {
+    upsert(scope: &Scope, entries: &[KeywordEntry]) -> (), "keyword upsert";
+    delete(scope: &Scope, ids: &[RecordId]) -> u64, "keyword delete";
+    search(scope: &Scope, query: &KeywordQuery) -> Vec<Hit>, "keyword search";
+    search_records(scope: &Scope, query: &KeywordQuery) -> Option<Vec<FoundRecord>>, "keyword search";
+    terms(scope: &Scope, ids: &[RecordId]) -> Vec<Option<PackedTerms>>, "keyword terms";
+    records_with_terms(scope: &Scope, ids: &[RecordId]) -> Option<Vec<Option<RecordWithTerms>>>, "get";
+    warm_up() -> (), "warm up";
+});
 
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl VectorStore for GatedStore<dyn VectorStore> {
+gated!(VectorStore {
+    upsert(scope: &Scope, entries: &[VectorEntry]) -> (), "vector upsert";
+    delete(scope: &Scope, ids: &[RecordId]) -> u64, "vector delete";
+    search(scope: &Scope, query: &VectorQuery) -> Vec<Hit>, "vector search";
+    search_records(scope: &Scope, query: &VectorQuery) -> Option<Vec<FoundRecord>>, "vector search";
+    token_vectors(scope: &Scope, ids: &[RecordId]) -> Vec<Option<MultiVector>>, "token vectors";
+    warm_up() -> (), "warm up";
+} also {
     fn space(&self) -> &EmbeddingSpace {
         self.inner.space()
-    }
-    async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
-        self.open("vector upsert")?.upsert(scope, entries).await
-    }
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        self.open("vector delete")?.delete(scope, ids).await
-    }
-    async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
-        self.open("vector search")?.search(scope, query).await
-    }
-    async fn search_records(&self, scope: &Scope, query: &VectorQuery) -> Result<Option<Vec<FoundRecord>>> {
-        self.open("vector search")?.search_records(scope, query).await
-    }
-    async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {
-        self.open("token vectors")?.token_vectors(scope, ids).await
-    }
-    async fn warm_up(&self) -> Result<()> {
-        self.open("warm up")?.warm_up().await
     }
     fn generations(&self) -> Option<&dyn GenerationStore> {
         self.inner.generations().map(|_| self as &dyn GenerationStore)
     }
-}
+});
 
 impl GatedStore<dyn VectorStore> {
     /// Returns the store with its generations if it may be called now.
@@ -256,22 +190,10 @@ impl GenerationStore for GatedStore<dyn VectorStore> {
     }
 }
 
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl GraphStore for GatedStore<dyn GraphStore> {
-    async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()> {
-        self.open("graph upsert")?.upsert(scope, entries).await
-    }
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
-        self.open("graph delete")?.delete(scope, ids).await
-    }
-    async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
-        self.open("graph")?.expand(scope, query).await
-    }
-    async fn stats(&self, scope: &Scope) -> Result<GraphStats> {
-        self.open("graph stats")?.stats(scope).await
-    }
-    async fn clear(&self, scope: &Scope) -> Result<()> {
-        self.open("graph clear")?.clear(scope).await
-    }
-}
+gated!(GraphStore {
+    upsert(scope: &Scope, entries: &[GraphEntry]) -> (), "graph upsert";
+    delete(scope: &Scope, ids: &[RecordId]) -> RemovalCounts, "graph delete";
+    expand(scope: &Scope, query: &GraphQuery) -> Subgraph, "graph";
+    stats(scope: &Scope) -> GraphStats, "graph stats";
+    clear(scope: &Scope) -> (), "graph clear";
+});
