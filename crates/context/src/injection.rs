@@ -234,7 +234,6 @@ enum_names! {
 /// The memories to inject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Action {
     /// The latest summaries and rounds.
     Latest {

@@ -186,6 +186,7 @@ impl Injector {
             recalled.add_failure(&error);
         } else {
             let work = self.collect_memories(scope, message, &decision, conversation, &mut recalled);
+            // Memories that were collected before the deadline are injected.
             if timeout(self.deadline, work).await.is_err() {
                 let reason = format!("not ready after {} ms", self.deadline.as_millis());
                 recalled.add_failure(&Error::new(ErrorKind::Timeout, "injection", reason));
@@ -269,8 +270,6 @@ impl Injector {
                 }
                 self.same_emotion(scope, message, (emotion, words), *within, recalled).await;
             }
-            // `Action` is non-exhaustive. An unknown action injects nothing.
-            _ => {}
         }
     }
 
@@ -473,6 +472,7 @@ impl Injector {
         let labelled = recalled.records_or_failure(labelled);
         recalled.consider(MemorySource::Emotion, &labelled);
         recalled.others = self.select(scope, labelled, self.limit, recalled).await;
+        // The background labels turns later. Those without a label are found by their words.
         let options = self.recall_options(recalled);
         let query = RecallQuery::new(words.join(" ")).with_retrievers(Retrievers::KeywordOnly).with_filter(is_recent);
         let recall = match self.engine.recall(scope, query.in_scene(message.scene).with_options(options)).await {
