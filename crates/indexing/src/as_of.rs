@@ -45,6 +45,7 @@ impl IndexedStore {
                 } else if records.len() < query.limit {
                     records.push(record);
                 } else {
+                    // A further record matches, so there is a next page.
                     let next = records.last().map(Cursor::at);
                     return Ok(Page::new(records, next).with_total(total));
                 }

@@ -387,6 +387,7 @@ impl Builder {
         self.scene_policy.validate()?;
         self.retention.validate()?;
         let space = self.embedder.space().clone();
+        // Vectors of the same space need no cut-over.
         self.replaced = self.replaced.filter(|old| *old.space() != space);
         let options = self.store_options();
         let backend = std::mem::take(&mut self.backend);

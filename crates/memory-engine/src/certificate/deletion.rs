@@ -90,6 +90,7 @@ impl MemoryEngine {
         let residue = found.residue();
         let (probes, searched_at) = (&traced.probes, self.clock().now());
         let certificate = DeletionCertificate {
+            // `sign` sets the fields that are empty here.
             format: String::new(),
             version: 0,
             engine: String::new(),

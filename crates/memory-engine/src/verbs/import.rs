@@ -218,6 +218,7 @@ async fn store_batch(
     match engine.store_from(source, scope, records, mode).await {
         Ok(written) => batch.iter().zip(&written).for_each(|((index, _), written)| add(report, *index, written)),
         Err(error) if is_record_error(&error) => {
+            // A batch is written all or none. A record that is refused must not cost the others.
             for (index, record) in batch {
                 match engine.store_from(source, scope, vec![record], mode).await {
                     Ok(written) => written.iter().for_each(|written| add(report, index, written)),
