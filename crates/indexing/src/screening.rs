@@ -5,22 +5,28 @@ use std::{collections::BTreeMap, sync::Arc};
 use memory_engine_core::{Error, Record, Result, Write, observe::count_screened};
 use memory_engine_screening::{Category, RecordFinding, RecordScreening, Screener, ScreeningAction, count_by_rule};
 
-use crate::{blocking::run_blocking, store::IndexedStore};
+use crate::{blocking::run_blocking, store::IndexedStore, write::is_new};
 
 /// Maximum size of the texts of a write that are screened on the calling thread, in bytes. A switch of threads would
 /// take longer.
 const INLINE_MAX_BYTES: usize = 1 << 15;
 
 impl IndexedStore {
-    /// Masks secrets in a record as [`write`](Self::write) does, for callers that compare it with a stored record.
+    /// Checks a new record and masks its secrets as [`write`](Self::write) does, for callers that compare it with a
+    /// stored record. [`write_screened`](Self::write_screened) writes it without another pass.
     ///
     /// # Errors
-    /// `InvalidInput` for findings that are refused.
+    /// As [`check`](Self::check).
     pub fn screen(&self, record: &mut Record) -> Result<()> {
+        self.check_fields(record)?;
         let Some(screener) = self.screener() else { return Ok(()) };
-        let screening = screener.screen_record(record);
+        let screening = screen_record(screener, record);
+        if screening.is_clean() {
+            return Ok(());
+        }
         report(&screening);
-        refuse(&screening, None)
+        refuse(&screening, None)?;
+        record.validate()
     }
 
     /// Masks secrets in a text as [`write`](Self::write) does, for callers that compare it with a stored text.
@@ -41,7 +47,7 @@ impl IndexedStore {
         if !Category::ALL.iter().any(refuses) {
             return Ok(());
         }
-        let screening = screener.screen_record(&mut record.clone());
+        let screening = screen_record(screener, &mut record.clone());
         report_refused(&screening);
         refuse(&screening, None)
     }
@@ -63,16 +69,22 @@ impl IndexedStore {
     }
 }
 
+/// Masks the secrets in a record: one pass of the rules over its texts.
+fn screen_record(screener: &Screener, record: &mut Record) -> RecordScreening {
+    tracing::trace!("a record is screened");
+    screener.screen_record(record)
+}
+
 fn screen_all(screener: &Screener, writes: &mut [Write]) -> Result<()> {
     let count = writes.len();
     let mut masked = Vec::new();
     for (index, write) in writes.iter_mut().enumerate() {
-        let screening = screener.screen_record(&mut write.record);
+        let screening = screen_record(screener, &mut write.record);
         if screening.is_clean() {
             continue;
         }
         report_refused(&screening);
-        refuse(&screening, (count > 1).then_some((index, count)))?;
+        refuse(&screening, (count > 1 && !is_new(write)).then_some((index, count)))?;
         write.record.validate()?;
         write.embedding = None;
         masked.extend(screening.masked);

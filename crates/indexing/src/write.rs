@@ -25,6 +25,11 @@ impl WriteTarget {
     }
 }
 
+/// Returns true if the time of the record must not lie in the future.
+pub(crate) fn is_new(write: &Write) -> bool {
+    !matches!(write.mode, PutMode::Update { .. }) && write.record.derived_from.is_empty()
+}
+
 impl IndexedStore {
     /// Returns an error for a record that [`write`](Self::write) would refuse.
     ///
@@ -32,8 +37,16 @@ impl IndexedStore {
     /// `InvalidInput` as [`Record::validate`], for a time more than a day after the clock's, and for findings of the
     /// screening that are refused.
     pub fn check(&self, record: &Record) -> Result<()> {
+        self.check_fields(record)?;
+        self.check_screening(record)
+    }
+
+    /// As [`check`](Self::check), without the screening.
+    ///
+    /// # Errors
+    /// `InvalidInput` as [`Record::validate`], and for a time more than a day after the clock's.
+    pub fn check_fields(&self, record: &Record) -> Result<()> {
         record.validate()?;
-        self.check_screening(record)?;
         if record.occurred_at <= self.clock().now().after(MAX_FUTURE) {
             return Ok(());
         }
@@ -47,18 +60,37 @@ impl IndexedStore {
     ///
     /// # Errors
     /// As [`check`](Self::check) and [`RecordStore::put`](memory_engine_core::RecordStore::put).
-    pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
-        let mut writes = writes;
-        // A record that replaces a stored one, or is copied with its history, keeps its expiry.
-        let is_new = |write: &&mut Write| !matches!(write.mode, PutMode::Update { .. } | PutMode::Replica { .. });
-        for write in writes.iter_mut().filter(is_new) {
-            self.retention().apply(&mut write.record);
+    pub async fn write(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<WriteResult>> {
+        self.apply_retention(&mut writes);
+        for write in &writes {
+            if is_new(write) { self.check_fields(&write.record)? } else { write.record.validate()? }
         }
-        writes.iter().try_for_each(|write| {
-            let is_new = !matches!(write.mode, PutMode::Update { .. }) && write.record.derived_from.is_empty();
-            if is_new { self.check(&write.record) } else { write.record.validate() }
-        })?;
         let writes = self.screen_writes(writes).await?;
+        self.put(scope, writes).await
+    }
+
+    /// Writes records that [`screen`](Self::screen) has checked and screened, and stored records, as
+    /// [`write`](Self::write) does. For callers that compare a record with the stored one before they write it.
+    ///
+    /// # Errors
+    /// As [`RecordStore::put`](memory_engine_core::RecordStore::put).
+    pub async fn write_screened(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<WriteResult>> {
+        self.apply_retention(&mut writes);
+        self.put(scope, writes).await
+    }
+
+    /// Sets the expiry of new records. A record that replaces a stored one, or is copied with its history, keeps its
+    /// own.
+    fn apply_retention(&self, writes: &mut [Write]) {
+        for write in writes {
+            if !matches!(write.mode, PutMode::Update { .. } | PutMode::Replica { .. }) {
+                self.retention().apply(&mut write.record);
+            }
+        }
+    }
+
+    /// Writes screened records with their terms.
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         let shared = Arc::new(writes);
         let terms = self.analysis().record_terms(Arc::clone(&shared), |write| &write.record).await?;
         let mut writes = Arc::unwrap_or_clone(shared);

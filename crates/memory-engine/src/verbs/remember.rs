@@ -32,7 +32,6 @@ impl MemoryEngine {
     pub(crate) async fn remember_without(&self, scope: &Scope, turn: Turn, skipped: &[Job]) -> Result<RecordId> {
         let is_named = turn.is_named();
         let mut record = turn.into_record(scope, self.clock());
-        self.indexed_store().check(&record)?;
         self.indexed_store().screen(&mut record)?;
         let mut jobs = self.jobs_for(&record);
         jobs.retain(|job| !skipped.contains(job));
@@ -46,7 +45,7 @@ impl MemoryEngine {
                 false => (record.clone(), PutMode::Upsert),
             };
             let write = Write { jobs: jobs.clone(), ..Write::new(record, mode) };
-            self.write(scope, vec![write]).await.map(Some)
+            self.indexed_store().write_screened(scope, vec![write]).await.map(Some)
         });
         let Some(written) = written.await? else { return Ok(record.id) };
         match written.first() {
@@ -75,7 +74,7 @@ impl MemoryEngine {
         records: Vec<Record>,
         mode: PutMode,
     ) -> Result<Vec<WriteResult>> {
-        records.iter().try_for_each(|record| self.indexed_store().check(record))?;
+        records.iter().try_for_each(|record| self.indexed_store().check_fields(record))?;
         let write = |record: Record| Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) };
         self.write(scope, records.into_iter().map(write).collect()).await
     }

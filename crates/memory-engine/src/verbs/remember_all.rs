@@ -53,7 +53,6 @@ impl MemoryEngine {
         for turn in turns {
             let is_named = turn.is_named();
             let mut record = turn.into_record(scope, self.clock());
-            self.indexed_store().check(&record)?;
             self.indexed_store().screen(&mut record)?;
             if is_named {
                 named.push(record.id);
@@ -62,7 +61,7 @@ impl MemoryEngine {
         }
         let attempts = if named.is_empty() { 1 } else { WRITE_ATTEMPTS };
         retry_on(CHANGED_MEANWHILE, attempts, || async {
-            self.write(scope, self.writes_of(scope, &records, &named).await?).await
+            self.indexed_store().write_screened(scope, self.writes_of(scope, &records, &named).await?).await
         })
         .await
     }

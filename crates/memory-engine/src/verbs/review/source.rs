@@ -67,7 +67,6 @@ impl MemoryEngine {
         }
         let mut records = records;
         for record in &mut records {
-            self.indexed_store().check(record)?;
             // The stored records are screened, too, so that equal texts stay equal.
             self.indexed_store().screen(record)?;
         }
@@ -113,9 +112,11 @@ impl MemoryEngine {
                 (mode, _) => mode,
             };
             results.push((None, record.state == State::Pending));
+            // A change that waits has more metadata than the record that was checked.
+            record.validate()?;
             writes.push(Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) });
         }
-        let mut written = self.write(scope, writes).await?.into_iter();
+        let mut written = self.indexed_store().write_screened(scope, writes).await?.into_iter();
         let to_stored = |(result, is_pending): (Option<WriteResult>, bool)| {
             let result = result.or_else(|| written.next())?;
             let is_pending = is_pending && matches!(result.outcome, Outcome::Created | Outcome::Updated);
