@@ -1,10 +1,43 @@
--- Removes everything that 0001_initial.up.sql made, with all data. The extensions stay: others may use them.
+-- Removes everything, with all data, except the extensions, which others may use. A table comes before the tables that
+-- it refers to.
+DROP FUNCTION search_memory_events_keywords;
+DROP FUNCTION search_memory_events;
+DROP VIEW memory_edges;
+DROP VIEW memory_entities;
+DROP VIEW memory_embeddings;
+DROP VIEW memory_items;
+DROP VIEW memory_events;
+DROP VIEW affection_logs;
+DROP VIEW user_profiles;
+DROP VIEW key_moments;
+DROP VIEW summaries;
+DROP VIEW conversations;
+DROP FUNCTION memory_int;
+DROP FUNCTION memory_time;
+DROP FUNCTION memory_insert_new_batch;
+DROP FUNCTION memory_insert_batch;
+DROP TABLE record_groups;
+DROP TABLE audit_log;
+DROP TABLE audit_chains;
+DROP TABLE synonym_verdicts;
+DROP TABLE synonym_map;
+DROP TABLE graph_edges;
+DROP TABLE graph_aliases;
+DROP TABLE graph_entities;
+DROP TABLE second_vectors;
 DROP TABLE vectors;
 DROP TABLE keyword_documents;
 DROP TABLE origins;
+DROP TABLE lease_owners;
 DROP TABLE backlog;
 DROP TABLE barred_contents;
 DROP TABLE tombstones;
 DROP TABLE records;
+DROP FUNCTION memory_add_to_groups;
+DROP FUNCTION memory_subtract_from_groups;
+DROP FUNCTION memory_record_edited_at;
+DROP FUNCTION memory_record_app;
 DROP TABLE addresses;
+DROP FUNCTION memory_default_ns;
+DROP FUNCTION memory_ns;
 DROP TABLE namespaces;

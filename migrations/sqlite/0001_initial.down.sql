@@ -1,12 +1,32 @@
--- Removes everything that 0001_initial.up.sql made, with all data.
-DROP TABLE vector_changes;
+-- Removes everything, with all data. A table comes before the tables that it refers to.
+DROP VIEW memory_edges;
+DROP VIEW memory_entities;
+DROP VIEW memory_embeddings;
+DROP VIEW memory_items;
+DROP VIEW affection_logs;
+DROP VIEW user_profiles;
+DROP VIEW key_moments;
+DROP VIEW conversations;
+DROP TABLE record_groups;
+DROP TABLE audit_log;
+DROP TABLE audit_chains;
+DROP TABLE synonym_verdicts;
+DROP TABLE synonym_groups;
+DROP TABLE graph_edges;
+DROP TABLE graph_aliases;
+DROP TABLE graph_entities;
+DROP TABLE changes;
+DROP TABLE second_vector_tokens;
+DROP TABLE vector_tokens;
+DROP TABLE second_vectors;
 DROP TABLE vectors;
-DROP TABLE keyword_tokens;
 DROP TABLE keyword_documents;
 DROP TABLE origins;
+DROP TABLE lease_owners;
 DROP TABLE backlog;
 DROP TABLE barred_contents;
 DROP TABLE tombstones;
+DROP TABLE derivations;
 DROP TABLE records;
 DROP TABLE scopes;
 DROP TABLE namespaces;

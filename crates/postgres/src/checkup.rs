@@ -107,17 +107,15 @@ async fn examine(connection: &mut PgConnection, on_progress: OnProgress<'_>) -> 
     for row in sqlx::query(extensions).fetch_all(&mut *connection).await? {
         report.extensions.insert(row.try_get("extname")?, row.try_get("extversion")?);
     }
-    if schema == 0 {
+    // Statements may fail in a database that has to be migrated first.
+    if schema != migration::SCHEMA {
         return Ok(report);
     }
-    let is_current = schema == migration::SCHEMA;
-    if is_current {
-        let differences = SchemaDifferences::of(connection).await?;
-        let prevents_checks = differences.prevents_checks();
-        differences.findings.into_iter().for_each(|finding| report.add(finding));
-        if prevents_checks {
-            return Ok(report);
-        }
+    let differences = SchemaDifferences::of(connection).await?;
+    let prevents_checks = differences.prevents_checks();
+    differences.findings.into_iter().for_each(|finding| report.add(finding));
+    if prevents_checks {
+        return Ok(report);
     }
     let checks = content_checks::all()?;
     let steps = checks.len() + OTHER_STEPS;
@@ -126,24 +124,19 @@ async fn examine(connection: &mut PgConnection, on_progress: OnProgress<'_>) -> 
     report.analyzer = index_metadata::read(connection, Job::Keywords.as_str()).await?;
     report.space = index_metadata::read(connection, Job::Embedding.as_str()).await?;
     // The statements name the first table of vectors; the one that serves may be the second.
-    let versions =
-        if schema >= 7 { index_metadata::read_versions(connection).await? } else { EmbeddingVersions::default() };
+    let versions = index_metadata::read_versions(connection).await?;
     count_contents(connection, &versions, &mut report).await?;
     on_progress(2, steps);
-    if is_current {
-        let placeholders = Placeholders::new(&versions, Timestamp::default());
-        for (done, check) in (3..).zip(&checks) {
-            content_checks::find(connection, check, &placeholders)
-                .await?
-                .into_iter()
-                .for_each(|finding| report.add(finding));
-            on_progress(done, steps);
-        }
-        health::check_spaces(&versions).into_iter().for_each(|finding| report.add(finding));
-        WrongContents::find(connection).await?.findings().into_iter().for_each(|finding| report.add(finding));
-        let vector_index = content_checks::find_missing_vector_index(connection, versions.table).await?;
-        vector_index.into_iter().for_each(|finding| report.add(finding));
+    let placeholders = Placeholders::new(&versions, Timestamp::default());
+    for (done, check) in (3..).zip(&checks) {
+        let findings = content_checks::find(connection, check, &placeholders).await?;
+        findings.into_iter().for_each(|finding| report.add(finding));
+        on_progress(done, steps);
     }
+    health::check_spaces(&versions).into_iter().for_each(|finding| report.add(finding));
+    WrongContents::find(connection).await?.findings().into_iter().for_each(|finding| report.add(finding));
+    let vector_index = content_checks::find_missing_vector_index(connection, versions.table).await?;
+    vector_index.into_iter().for_each(|finding| report.add(finding));
     let sql = "SELECT DISTINCT n.tenant, n.username FROM records r JOIN namespaces n ON n.ns = r.ns
                WHERE r.kind = $1 ORDER BY n.tenant, n.username";
     let mut unfinished = Vec::new();
@@ -161,7 +154,6 @@ async fn count_contents(
     versions: &EmbeddingVersions,
     report: &mut HealthReport,
 ) -> Result<(), PostgresError> {
-    let schema = report.schema;
     let table = versions.table;
     for (name, sql) in health::COUNTS {
         report.counts.insert(name.to_owned(), count(connection, &health::on_serving_table(sql, table)).await?);
@@ -170,26 +162,16 @@ async fn count_contents(
         let vectors = format!("SELECT count(*) FROM {}", table.other().name());
         health::add_second_version(report, second.clone(), count(connection, &vectors).await?);
     }
-    if schema >= 2 {
-        let groups = count(connection, "SELECT count(*) FROM synonym_map").await?;
-        report.counts.insert("synonym groups".to_owned(), groups);
+    for (name, sql) in [
+        ("synonym groups", "SELECT count(*) FROM synonym_map"),
+        ("mentions of entities", "SELECT count(*) FROM graph_entities"),
+    ] {
+        report.counts.insert(name.to_owned(), count(connection, sql).await?);
     }
-    if schema >= 4 {
-        let mentions = count(connection, "SELECT count(*) FROM graph_entities").await?;
-        report.counts.insert("mentions of entities".to_owned(), mentions);
-    }
-    // An earlier schema stores the time when a record was written, but not when its job was queued.
-    let queue_counts = if report.schema == report.known_schema {
-        "SELECT count(*) FILTER (WHERE b.leased_until <> $2) AS waiting,
-                min(b.queued_at) FILTER (WHERE b.leased_until <> $2) AS oldest,
-                count(*) FILTER (WHERE b.leased_until = $2) AS given_up
-         FROM backlog b WHERE b.job = $1"
-    } else {
-        "SELECT count(*) FILTER (WHERE b.leased_until <> $2) AS waiting,
-                min(r.recorded_at) FILTER (WHERE b.leased_until <> $2) AS oldest,
-                count(*) FILTER (WHERE b.leased_until = $2) AS given_up
-         FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE b.job = $1"
-    };
+    let queue_counts = "SELECT count(*) FILTER (WHERE b.leased_until <> $2) AS waiting,
+            min(b.queued_at) FILTER (WHERE b.leased_until <> $2) AS oldest,
+            count(*) FILTER (WHERE b.leased_until = $2) AS given_up
+        FROM backlog b WHERE b.job = $1";
     for job in Job::ALL {
         let row = sqlx::query(queue_counts).bind(job.as_str()).bind(LEASE_DEAD).fetch_one(&mut *connection).await?;
         let count = |column: &str| row.try_get::<i64, _>(column).map(|count| u64::try_from(count).unwrap_or_default());

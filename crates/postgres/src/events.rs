@@ -1,4 +1,4 @@
-//! Calls the SQL functions that search events, which the second migration creates for other programs.
+//! Calls the SQL functions that search events, which the schema has for other programs.
 
 use std::time::Duration;
 

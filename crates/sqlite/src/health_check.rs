@@ -35,12 +35,6 @@ const QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS 
         count(*) FILTER (WHERE b.leased_until = ?2) AS dead
     FROM backlog b WHERE b.job = ?1";
 
-/// [`QUEUE_SQL`] for an earlier schema, which stores the write time of each record but not the time of queuing.
-const OLD_QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
-        min(r.recorded_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
-        count(*) FILTER (WHERE b.leased_until = ?2) AS dead
-    FROM backlog b JOIN records r ON r.record = b.record WHERE b.job = ?1";
-
 /// Is called with the number of completed steps and the number of all steps.
 type OnProgress<'p> = &'p (dyn Fn(usize, usize) + 'p);
 
@@ -160,29 +154,26 @@ fn report(
     let steps = checks.len() + OTHER_STEPS;
     integrity::check(connection)?.into_iter().for_each(|finding| report.add(finding));
     on_progress(1, steps);
-    // Statements may fail in a damaged file.
-    if schema == 0 || report.findings.iter().any(|finding| finding.kind == ProblemKind::FileDamaged) {
+    // Statements may fail in a damaged file, and in one that has to be migrated first.
+    let is_damaged = report.findings.iter().any(|finding| finding.kind == ProblemKind::FileDamaged);
+    if is_damaged || schema != schema::SCHEMA {
         return Ok(report);
     }
-    if schema == schema::SCHEMA {
-        let differences = SchemaDifferences::of(connection)?;
-        let prevents_checks = differences.prevents_checks();
-        differences.findings.into_iter().for_each(|finding| report.add(finding));
-        if prevents_checks {
-            return Ok(report);
-        }
+    let differences = SchemaDifferences::of(connection)?;
+    let prevents_checks = differences.prevents_checks();
+    differences.findings.into_iter().for_each(|finding| report.add(finding));
+    if prevents_checks {
+        return Ok(report);
     }
-    let versions = if schema >= 7 { index_metadata::versions(connection)? } else { EmbeddingVersions::default() };
+    let versions = index_metadata::versions(connection)?;
     count(connection, &versions, &mut report)?;
     on_progress(2, steps);
-    if schema == schema::SCHEMA {
-        let placeholders = Placeholders::new(&versions, Timestamp::default());
-        for (done, check) in (3..).zip(&checks) {
-            content_checks::find(connection, check, &placeholders)?.into_iter().for_each(|finding| report.add(finding));
-            on_progress(done, steps);
-        }
-        health::check_spaces(&versions).into_iter().for_each(|finding| report.add(finding));
+    let placeholders = Placeholders::new(&versions, Timestamp::default());
+    for (done, check) in (3..).zip(&checks) {
+        content_checks::find(connection, check, &placeholders)?.into_iter().for_each(|finding| report.add(finding));
+        on_progress(done, steps);
     }
+    health::check_spaces(&versions).into_iter().for_each(|finding| report.add(finding));
     let unfinished = scopes(connection, NAMESPACES_WITH_KIND_SQL, [Kind::FORGETTING.as_str()])?;
     health::unfinished_deletions(&unfinished).into_iter().for_each(|finding| report.add(finding));
     on_progress(steps, steps);
@@ -204,16 +195,10 @@ fn count(connection: &Connection, versions: &EmbeddingVersions, report: &mut Hea
         let vectors = embedding_versions::count_vectors(connection, versions.table.other())?;
         health::add_second_version(report, second.clone(), vectors);
     }
-    if report.schema >= 2 {
-        report.counts.insert("synonym groups".to_owned(), count("SELECT count(*) FROM synonym_groups")?);
-    }
-    if report.schema >= 5 {
-        let mentions = count("SELECT count(*) FROM graph_entities")?;
-        report.counts.insert("mentions of entities".to_owned(), mentions);
-    }
-    let queue_sql = if report.schema == schema::SCHEMA { QUEUE_SQL } else { OLD_QUEUE_SQL };
+    report.counts.insert("synonym groups".to_owned(), count("SELECT count(*) FROM synonym_groups")?);
+    report.counts.insert("mentions of entities".to_owned(), count("SELECT count(*) FROM graph_entities")?);
     for job in Job::ALL {
-        let queue = connection.query_row(queue_sql, params![job.as_str(), LEASE_DEAD], |row| {
+        let queue = connection.query_row(QUEUE_SQL, params![job.as_str(), LEASE_DEAD], |row| {
             let oldest = row.get::<_, Option<i64>>("oldest")?.map(Timestamp::from_micros);
             Ok(QueueHealth::new(row.get("waiting")?, oldest).with_given_up(row.get("dead")?))
         });

@@ -27,7 +27,7 @@ pub use database::{
     file::DatabaseFile,
     migration::{migrate_down, migrate_up, schema},
     rekey::rekey,
-    schema::{MIGRATIONS_BY_NAME, SCHEMA},
+    schema::{SCHEMA, migration_names},
 };
 pub use health_check::{checkup, checkup_with_progress, namespaces, repair};
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};

@@ -37,29 +37,7 @@ macro_rules! migration {
 }
 
 /// The migrations in order, each with its reversal. Their number is the schema version.
-const MIGRATIONS: [Migration; 21] = [
-    migration!("0001_initial"),
-    migration!("0002_documents"),
-    migration!("0003_synonyms"),
-    migration!("0004_life"),
-    migration!("0005_graph"),
-    migration!("0006_companion"),
-    migration!("0007_generations"),
-    migration!("0008_waiting"),
-    migration!("0009_whole_tenants"),
-    migration!("0010_relation_rule"),
-    migration!("0011_lease_owners"),
-    migration!("0012_token_vectors"),
-    migration!("0013_plain_sql"),
-    migration!("0014_story"),
-    migration!("0015_lease_start"),
-    migration!("0016_record_groups"),
-    migration!("0017_record_group_counts"),
-    migration!("0018_pin_and_expiry"),
-    migration!("0019_audit_log"),
-    migration!("0020_bulk_insert"),
-    migration!("0021_repeated_terms"),
-];
+const MIGRATIONS: [Migration; 1] = [migration!("0001_initial")];
 
 /// Marks the places in a migration where a table is partitioned, if that is configured.
 const PARTITION_MARKER: &str = "/* by namespace */";
@@ -290,38 +268,15 @@ fn partitioned_statements(sql: &str, partitions: u32) -> Vec<String> {
 }
 
 /// Returns the last statement of the migrations that creates an index, a view or a function. `what` is the SQL word for
-/// its type.
+/// its type. Each begins at the start of a line, and ends with a semicolon, or `$$;`, at the end of one.
 pub(crate) fn creating_statement(what: &str, name: &str) -> Option<String> {
-    let creates = |statement: &String| {
-        let mut words = statement.split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty());
-        let is_create = words.next() == Some("CREATE");
-        let mut words = words.skip_while(|word| ["OR", "REPLACE"].contains(word));
-        is_create && words.next() == Some(what) && words.next() == Some(name)
-    };
-    MIGRATIONS.iter().rev().find_map(|migration| statements(migration.up).into_iter().rfind(creates))
-}
-
-/// Splits SQL into its statements, without comments. A text in quotes or between `$$` is not split.
-fn statements(sql: &str) -> Vec<String> {
-    let mut statements = Vec::new();
-    let mut statement = String::new();
-    let mut is_quoted = false;
-    for line in sql.lines() {
-        let code = line.split_once("--").filter(|_| !is_quoted).map_or(line, |(code, _)| code);
-        let mut parts = code.split(';').peekable();
-        while let Some(part) = parts.next() {
-            statement.push_str(part);
-            is_quoted ^= part.matches("$$").count() % 2 == 1;
-            if parts.peek().is_none() {
-                statement.push('\n');
-            } else if is_quoted {
-                statement.push(';');
-            } else {
-                statements.push(std::mem::take(&mut statement).trim().to_owned());
-            }
-        }
-    }
-    statements
+    let beginnings = [" ", "("].map(|next| format!("\nCREATE {what} {name}{next}"));
+    let end = if what == "FUNCTION" { "$$;\n" } else { ";\n" };
+    MIGRATIONS.iter().rev().find_map(|migration| {
+        let start = beginnings.iter().find_map(|beginning| migration.up.rfind(beginning))?;
+        let (statement, _) = migration.up[start..].split_once(end)?;
+        Some(format!("{}{}", statement.trim_start(), end.trim_end_matches(";\n")))
+    })
 }
 
 async fn check_pgvector(connection: &mut PgConnection) -> Result<(), PostgresError> {
@@ -370,13 +325,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn migrations_are_split_into_statements() {
-        let sql =
-            "-- A view; it is small.\nCREATE VIEW a AS\n  SELECT 1; CREATE FUNCTION b() AS $$ x; y; $$;\nDROP c;\n";
-        let found = statements(sql);
-        assert_eq!(found, ["CREATE VIEW a AS\n  SELECT 1", "CREATE FUNCTION b() AS $$ x; y; $$", "DROP c"]);
+    fn an_object_is_created_by_its_statement_alone() {
         let view = creating_statement("VIEW", "user_profiles").unwrap();
-        assert!(view.contains("a.agent") && view.ends_with("ON true"), "the last definition: {view}");
+        assert!(view.starts_with("CREATE VIEW user_profiles WITH") && view.ends_with("ON true"), "{view}");
+        let function = creating_statement("FUNCTION", "memory_add_to_groups").unwrap();
+        assert!(function.starts_with("CREATE FUNCTION") && function.ends_with("RETURN NULL;\nEND $$"), "{function}");
         assert_eq!(creating_statement("VIEW", "records"), None);
     }
 

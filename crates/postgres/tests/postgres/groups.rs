@@ -1,7 +1,7 @@
-//! Groups of records: migration, health check and repair.
+//! Groups of records: health check and repair.
 
 use memory_engine_core::{Kind, ProblemKind, Record, RecordGroup, RecordStore, Scope};
-use memory_engine_postgres::{PostgresStore, checkup, migrate_down, migrate_up, repair};
+use memory_engine_postgres::{PostgresStore, checkup, repair};
 
 use crate::fixtures::{Database, lin, turn, write};
 
@@ -29,22 +29,6 @@ async fn fill(store: &PostgresStore) -> Vec<RecordGroup> {
 
 async fn stored_groups(store: &PostgresStore) -> Vec<RecordGroup> {
     store.record_groups(&tenant_wide()).await.unwrap()
-}
-
-pub(crate) async fn a_migration_counts_the_existing_records(database: &Database) {
-    for partitions in [0, 3] {
-        let options = database.options().with_partitions(partitions);
-        let store = database.connect(options.clone()).await;
-        let expected = fill(&store).await;
-        assert_eq!((expected.len(), &stored_groups(&store).await), (9, &expected));
-        store.close().await;
-        migrate_down(&database.url, &options, 15).await.unwrap();
-        assert_eq!(migrate_up(&database.url, &options).await.unwrap(), 15);
-        let store = database.connect(options.clone()).await;
-        assert_eq!(stored_groups(&store).await, expected);
-        store.close().await;
-        migrate_down(&database.url, &options, 0).await.unwrap();
-    }
 }
 
 pub(crate) async fn wrong_groups_are_reported_and_repaired(database: &Database) {

@@ -36,8 +36,8 @@ impl Difference {
 pub(crate) fn compare(connection: &Connection, schema: u32) -> Result<Difference, SqliteError> {
     let fresh = Connection::open_in_memory()?;
     metadata_sql::define(&fresh)?;
-    for (up, _) in schema::MIGRATIONS.iter().take(schema as usize) {
-        fresh.execute_batch(up)?;
+    for migration in schema::MIGRATIONS.iter().take(schema as usize) {
+        fresh.execute_batch(migration.up)?;
     }
     let (found, expected) = (read(connection)?, read(&fresh)?);
     let added = found.keys().filter(|key| !expected.contains_key(*key)).cloned();
@@ -109,16 +109,16 @@ mod tests {
             let difference = compare(&connection, u32::try_from(schema).unwrap()).unwrap();
             assert_eq!(difference, Difference::default(), "schema {schema}");
         };
-        for (number, (up, _)) in schema::MIGRATIONS.iter().enumerate() {
-            connection.execute_batch(up).unwrap();
+        for (number, migration) in schema::MIGRATIONS.iter().enumerate() {
+            connection.execute_batch(migration.up).unwrap();
             check(number + 1);
         }
-        for (number, (_, down)) in schema::MIGRATIONS.iter().enumerate().rev() {
-            connection.execute_batch(down).unwrap();
+        for (number, migration) in schema::MIGRATIONS.iter().enumerate().rev() {
+            connection.execute_batch(migration.down).unwrap();
             check(number);
         }
-        for (number, (up, _)) in schema::MIGRATIONS.iter().enumerate() {
-            connection.execute_batch(up).unwrap();
+        for (number, migration) in schema::MIGRATIONS.iter().enumerate() {
+            connection.execute_batch(migration.up).unwrap();
             check(number + 1);
         }
     }
@@ -146,7 +146,7 @@ mod tests {
     fn what_was_added_or_changed_is_named() {
         let connection = Connection::open_in_memory().unwrap();
         metadata_sql::define(&connection).unwrap();
-        schema::MIGRATIONS.iter().for_each(|(up, _)| connection.execute_batch(up).unwrap());
+        schema::MIGRATIONS.iter().for_each(|migration| connection.execute_batch(migration.up).unwrap());
         connection.execute_batch("CREATE VIEW late AS SELECT 1; ALTER TABLE records ADD COLUMN extra TEXT").unwrap();
         let difference = compare(&connection, schema::SCHEMA).unwrap();
         let named = |kind: &str, name: &str| vec![(kind.to_owned(), name.to_owned())];

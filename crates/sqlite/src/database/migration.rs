@@ -8,10 +8,7 @@ use crate::{
     database::{
         connection,
         file::DatabaseFile,
-        schema::{
-            MIGRATIONS, MIGRATIONS_BY_NAME, SCHEMA, in_transaction, migrate_to_latest, read_schema, run_migration,
-            set_schema,
-        },
+        schema::{MIGRATIONS, SCHEMA, in_transaction, migrate_to_latest, read_schema, run_migration, set_schema},
     },
 };
 
@@ -66,8 +63,8 @@ pub fn migrate_down(file: impl Into<DatabaseFile>, schema: u32) -> Result<()> {
             let message = format!("{path} has schema {current}, which is before {schema}; choose at most {current}");
             return Err(Error::invalid("migrate", message).into());
         }
-        for step in (schema..current).rev() {
-            run_migration(transaction, MIGRATIONS_BY_NAME[step as usize], "down", MIGRATIONS[step as usize].1)?;
+        for migration in MIGRATIONS[schema as usize..current as usize].iter().rev() {
+            run_migration(transaction, migration.name, "down", migration.down)?;
         }
         set_schema(transaction, schema)
     };

@@ -17,85 +17,30 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 /// The application id in the header of a memory-engine database: "MemE".
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
-/// The migration to each schema from the one before, and back.
-pub(crate) const MIGRATIONS: [(&str, &str); 21] = [
-    (include_str!("../../migrations/0001_initial.up.sql"), include_str!("../../migrations/0001_initial.down.sql")),
-    (include_str!("../../migrations/0002_synonyms.up.sql"), include_str!("../../migrations/0002_synonyms.down.sql")),
-    (include_str!("../../migrations/0003_life.up.sql"), include_str!("../../migrations/0003_life.down.sql")),
-    (include_str!("../../migrations/0004_changes.up.sql"), include_str!("../../migrations/0004_changes.down.sql")),
-    (include_str!("../../migrations/0005_graph.up.sql"), include_str!("../../migrations/0005_graph.down.sql")),
-    (include_str!("../../migrations/0006_companion.up.sql"), include_str!("../../migrations/0006_companion.down.sql")),
-    (
-        include_str!("../../migrations/0007_generations.up.sql"),
-        include_str!("../../migrations/0007_generations.down.sql"),
-    ),
-    (include_str!("../../migrations/0008_waiting.up.sql"), include_str!("../../migrations/0008_waiting.down.sql")),
-    (include_str!("../../migrations/0009_postings.up.sql"), include_str!("../../migrations/0009_postings.down.sql")),
-    (include_str!("../../migrations/0010_counts.up.sql"), include_str!("../../migrations/0010_counts.down.sql")),
-    (
-        include_str!("../../migrations/0011_relation_rule.up.sql"),
-        include_str!("../../migrations/0011_relation_rule.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0012_lease_owners.up.sql"),
-        include_str!("../../migrations/0012_lease_owners.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0013_token_vectors.up.sql"),
-        include_str!("../../migrations/0013_token_vectors.down.sql"),
-    ),
-    (include_str!("../../migrations/0014_story.up.sql"), include_str!("../../migrations/0014_story.down.sql")),
-    (
-        include_str!("../../migrations/0015_change_marks.up.sql"),
-        include_str!("../../migrations/0015_change_marks.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0016_lease_start.up.sql"),
-        include_str!("../../migrations/0016_lease_start.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0017_record_groups.up.sql"),
-        include_str!("../../migrations/0017_record_groups.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0018_pin_and_expiry.up.sql"),
-        include_str!("../../migrations/0018_pin_and_expiry.down.sql"),
-    ),
-    (include_str!("../../migrations/0019_audit_log.up.sql"), include_str!("../../migrations/0019_audit_log.down.sql")),
-    (
-        include_str!("../../migrations/0020_neighbor_index.up.sql"),
-        include_str!("../../migrations/0020_neighbor_index.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0021_damaged_metadata.up.sql"),
-        include_str!("../../migrations/0021_damaged_metadata.down.sql"),
-    ),
-];
+/// A numbered step of the schema, and its reversal.
+pub(crate) struct Migration {
+    pub(crate) name: &'static str,
+    pub(crate) up: &'static str,
+    pub(crate) down: &'static str,
+}
 
-/// The names of the migrations.
-pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
-    "0001_initial",
-    "0002_synonyms",
-    "0003_life",
-    "0004_changes",
-    "0005_graph",
-    "0006_companion",
-    "0007_generations",
-    "0008_waiting",
-    "0009_postings",
-    "0010_counts",
-    "0011_relation_rule",
-    "0012_lease_owners",
-    "0013_token_vectors",
-    "0014_story",
-    "0015_change_marks",
-    "0016_lease_start",
-    "0017_record_groups",
-    "0018_pin_and_expiry",
-    "0019_audit_log",
-    "0020_neighbor_index",
-    "0021_damaged_metadata",
-];
+macro_rules! migration {
+    ($name:literal) => {
+        Migration {
+            name: $name,
+            up: include_str!(concat!("../../migrations/", $name, ".up.sql")),
+            down: include_str!(concat!("../../migrations/", $name, ".down.sql")),
+        }
+    };
+}
+
+/// The migrations in order. Their number is the schema version.
+pub(crate) const MIGRATIONS: [Migration; 1] = [migration!("0001_initial")];
+
+/// Returns the names of the migrations in order.
+pub fn migration_names() -> Vec<&'static str> {
+    MIGRATIONS.iter().map(|migration| migration.name).collect()
+}
 
 /// Migrates the database to the schema of this version. If several processes open a new file at once, one migrates it,
 /// and the others find it migrated.
@@ -104,8 +49,8 @@ pub(crate) fn migrate_to_latest(transaction: &Transaction<'_>, path: &Path) -> R
     if current == SCHEMA {
         return Ok(());
     }
-    for ((up, _), name) in MIGRATIONS.iter().zip(MIGRATIONS_BY_NAME).skip(current as usize) {
-        run_migration(transaction, name, "up", up)?;
+    for migration in MIGRATIONS.iter().skip(current as usize) {
+        run_migration(transaction, migration.name, "up", migration.up)?;
     }
     set_schema(transaction, SCHEMA)
 }

@@ -32,8 +32,8 @@ impl SchemaDifferences {
     /// Compares the schema of a database of the current version.
     pub(crate) fn of(connection: &Connection) -> Result<Self, SqliteError> {
         let reference = Connection::open_in_memory()?;
-        for (up, _) in schema::MIGRATIONS {
-            reference.execute_batch(up)?;
+        for migration in schema::MIGRATIONS {
+            reference.execute_batch(migration.up)?;
         }
         let expected = objects(&reference)?;
         let found = objects(connection)?;

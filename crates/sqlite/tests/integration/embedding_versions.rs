@@ -3,7 +3,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use memory_engine_core::{Embedding, EmbeddingSpace, ErrorKind, Job, JobQueue, Record, RecordStore};
-use memory_engine_sqlite::{Mismatch, SqliteStore, StoreOptions, checkup, migrate_down};
+use memory_engine_sqlite::{Mismatch, SqliteStore, StoreOptions};
 use memory_engine_vector_store::{GenerationRole, GenerationStore};
 
 use crate::fixtures::{embed, lin, near, open, options, turn, vector, write};
@@ -32,30 +32,6 @@ async fn embed_and_complete(store: &SqliteStore, job: Job, records: &[Record], f
     }
     let done: Vec<_> = store.claim(job, 99, Duration::ZERO).await.unwrap().iter().map(|p| p.done()).collect();
     store.complete(&done).await.unwrap();
-}
-
-#[tokio::test]
-async fn a_downgrade_to_schema_six_keeps_the_serving_vectors() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("memory.db");
-    let records = store_two_records(&path).await;
-    let store = open_with_refill(&path).await;
-    embed_and_complete(&store, Job::Reembedding, &records, 11).await;
-    assert!(store.switch(0).await.unwrap());
-    let late = turn(&lin(), "the ferry");
-    RecordStore::put(&store, &lin(), vec![write(&late)]).await.unwrap();
-    store.close().await;
-    assert_eq!(checkup(&path).unwrap().problems, Vec::<String>::new());
-    assert_eq!(checkup(&path).unwrap().second_space.as_deref(), Some("test (16-d, cosine)"));
-    migrate_down(&path, 6).unwrap();
-    assert_eq!(checkup(&path).unwrap().problems, Vec::<String>::new());
-    let store = SqliteStore::open(&path, other_space()).await.unwrap();
-    assert_eq!(near(&store, &lin(), vector(11)).await, 2);
-    assert_eq!(store.stats(&lin()).await.unwrap().backlog, [(Job::Keywords, 3), (Job::Embedding, 1)].into());
-    assert_eq!(store.drop_second().await.unwrap(), None);
-    drop(store);
-    let e = SqliteStore::open(&path, options()).await.unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
 }
 
 #[tokio::test]

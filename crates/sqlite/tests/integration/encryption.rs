@@ -231,11 +231,12 @@ async fn administration_works_with_the_key() {
     assert_eq!(namespaces(&file).unwrap(), [lin()]);
     assert_eq!(schema(&file).unwrap(), SCHEMA);
     assert_eq!(repair(&file).unwrap(), Vec::<String>::new());
-    migrate_down(&file, SCHEMA - 1).unwrap();
-    assert_eq!(migrate_up(&file).unwrap(), SCHEMA - 1);
+    migrate_down(&file, SCHEMA).unwrap();
     let store = open(&path, Some(key(0))).await.unwrap();
     check_contents(&store, &records).await;
     store.close().await;
+    migrate_down(&file, 0).unwrap();
+    assert_eq!(migrate_up(&file).unwrap(), 0);
     assert_eq!(plain_files(directory.path()), []);
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use memory_engine_core::{Kind, ProblemKind, Record, RecordGroup, RecordStore, ScanQuery, Scope};
-use memory_engine_sqlite::{SCHEMA, SqliteStore, checkup, migrate_down, migrate_up, repair};
+use memory_engine_sqlite::{SCHEMA, SqliteStore, checkup, migrate_down, repair};
 use rusqlite::Connection;
 
 use crate::fixtures::{lin, open, turn, write};
@@ -38,26 +38,6 @@ async fn stored_groups(store: &SqliteStore) -> Vec<RecordGroup> {
 
 fn execute(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
-}
-
-#[tokio::test]
-async fn a_migration_counts_the_existing_records() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("memory.db");
-    let expected = fill(&path).await;
-    assert_eq!(expected.len(), 9);
-    migrate_down(&path, 16).unwrap();
-    assert_eq!(migrate_up(&path).unwrap(), 16);
-    let store = open(&path).await;
-    assert_eq!(stored_groups(&store).await, expected);
-    let page = store.scan(&lin(), &ScanQuery::oldest(5)).await.unwrap();
-    let ids: Vec<_> = page.records.iter().map(|record| record.id).collect();
-    RecordStore::delete(&store, &lin(), &ids).await.unwrap();
-    let mut left = store.scan(&lin(), &ScanQuery::oldest(99)).await.unwrap().records;
-    left.extend(store.scan(&Scope::user("mo").unwrap(), &ScanQuery::oldest(99)).await.unwrap().records);
-    assert_eq!((left.len(), stored_groups(&store).await), (7, RecordGroup::collect(&left)));
-    store.close().await;
-    assert_eq!(checkup(&path).unwrap().problems, Vec::<String>::new());
 }
 
 #[tokio::test]

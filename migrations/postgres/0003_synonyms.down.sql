@@ -1,2 +1,0 @@
--- Removes everything that 0003_synonyms.up.sql made.
-DROP TABLE synonym_verdicts;

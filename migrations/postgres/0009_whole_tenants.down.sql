@@ -1,2 +1,0 @@
-DROP INDEX records_by_moment;
-DROP INDEX records_by_id;

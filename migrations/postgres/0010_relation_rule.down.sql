@@ -1,1 +1,0 @@
-ALTER TABLE graph_edges DROP COLUMN rule;

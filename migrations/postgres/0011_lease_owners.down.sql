@@ -1,2 +1,0 @@
-DROP TABLE lease_owners;
-ALTER TABLE backlog DROP COLUMN owner;

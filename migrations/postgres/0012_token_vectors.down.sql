@@ -1,2 +1,0 @@
-ALTER TABLE second_vectors DROP COLUMN tokens;
-ALTER TABLE vectors DROP COLUMN tokens;

@@ -1,1 +1,0 @@
-ALTER TABLE backlog DROP COLUMN leased_at;

@@ -1,3 +1,0 @@
--- The audit log is lost.
-DROP TABLE audit_log;
-DROP TABLE audit_chains;

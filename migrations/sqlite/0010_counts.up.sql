@@ -1,2 +1,0 @@
--- Of most terms of a record a count says that they occur once. From now on only the others are written, after a 0, which no
--- count was before; what was written until now stays as it is, and is read as it was.

@@ -1,2 +1,0 @@
-DROP TABLE second_vector_tokens;
-DROP TABLE vector_tokens;

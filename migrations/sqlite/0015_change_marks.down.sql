@@ -1,2 +1,0 @@
-DELETE FROM origins WHERE part IN ('store id', 'side files');
-ALTER TABLE changes DROP COLUMN mark;
