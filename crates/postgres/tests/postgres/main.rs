@@ -79,7 +79,6 @@ fn main() {
     ));
     trials.extend(trials!(has_url, migration:
         k14_up_data_down_up,
-        golden_files_of_all_schemas_are_read,
         the_views_show_the_serving_vectors,
         concurrent_opens_create_one_schema,
         a_newer_schema_is_refused,

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use memory_engine_core::{Embedding, EmbeddingSpace, ErrorKind, Job, JobQueue, Record, RecordStore};
+use memory_engine_core::{Embedding, EmbeddingSpace, Job, JobQueue, Record, RecordStore};
 use memory_engine_sqlite::{Mismatch, SqliteStore, StoreOptions};
 use memory_engine_vector_store::{GenerationRole, GenerationStore};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_engine_core::{Kind, ProblemKind, Record, RecordGroup, RecordStore, ScanQuery, Scope};
+use memory_engine_core::{Kind, ProblemKind, Record, RecordGroup, RecordStore, Scope};
 use memory_engine_sqlite::{SCHEMA, SqliteStore, checkup, migrate_down, repair};
 use rusqlite::Connection;
 
