@@ -8,6 +8,8 @@
 //! if `CONFORMANCE_REQUIRE` names `postgres`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "postgres_faults/audit.rs"]
+mod audit;
 #[path = "postgres_faults/database.rs"]
 mod database;
 #[path = "postgres_faults/proxy.rs"]
@@ -68,6 +70,7 @@ fn main() {
             push(name, false, Box::new(move |url| run(test_blocked(verb, url, Blocked::Statement))));
         }
     }
+    push("postgres::calls_without_an_audit_log".to_owned(), false, Box::new(|url| run(audit::test_lost_log(url))));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 

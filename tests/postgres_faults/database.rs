@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use memory_engine::{MemoryEngine, Result, embed::HashEmbedder, postgres::PostgresOptions};
+use memory_engine::{Builder, MemoryEngine, Result, embed::HashEmbedder, postgres::PostgresOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, postgres::PgConnectOptions};
 
 /// A schema that is dropped with this value.
@@ -24,8 +24,13 @@ impl Database {
 
     /// Opens an engine on this schema, without background work.
     pub(crate) async fn open(&self, url: &str, options: PostgresOptions) -> Result<MemoryEngine> {
+        self.builder(url, options).build().await
+    }
+
+    /// The builder of an engine on this schema, without background work.
+    pub(crate) fn builder(&self, url: &str, options: PostgresOptions) -> Builder {
         let builder = MemoryEngine::builder().embedder(HashEmbedder::default()).background(false);
-        builder.postgres_with(url, options.with_schema(&self.schema)).build().await
+        builder.postgres_with(url, options.with_schema(&self.schema))
     }
 
     /// Opens a connection that does not belong to an engine.

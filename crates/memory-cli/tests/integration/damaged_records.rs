@@ -34,7 +34,8 @@ fn damaged_records_are_named_and_can_be_moved_to_a_file() {
     let exported = cli.run(&["export", "--user", "lin", "-o", "-"]);
     assert_eq!(texts(&exported.stdout), ["记住了，不点虾", "My interview has moved to Friday"]);
     assert!(exported.stderr.contains("metadata"), "{exported:?}");
-    let listed = cli.run(&["scan-secrets", "--user", "lin", "--json"]).json();
+    let scanned = cli.run(&["scan-secrets", "--user", "lin", "--json"]).ok();
+    let listed: Value = serde_json::from_str(scanned.lines().last().unwrap()).unwrap();
     let damaged = listed["damaged"].as_array().unwrap();
     assert_eq!((damaged.len(), &damaged[0]["column"]), (1, &Value::from("metadata")), "{listed}");
 
