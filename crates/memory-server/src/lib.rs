@@ -15,11 +15,9 @@ mod limits;
 mod metrics;
 mod openapi;
 mod part;
-mod polled_body;
 mod request;
 mod server;
 mod sources;
-mod unread_body;
 mod zone;
 
 // The protocols. Outside of their folders they are named only here and in `assembly`.

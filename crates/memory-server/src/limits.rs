@@ -4,6 +4,7 @@ mod body_timeout;
 mod checked_body;
 mod concurrency;
 mod json_values;
+mod polled_body;
 mod rate;
 mod size;
 

@@ -1,5 +1,7 @@
 //! The server: all parts behind one guard and one set of limits.
 
+mod unread_body;
+
 #[cfg(feature = "oauth")]
 use std::sync::Arc;
 use std::{future::Future, time::Duration};
@@ -33,8 +35,8 @@ use crate::{
     metrics::{self, Metrics},
     openapi,
     part::ServerPart,
-    unread_body::finish_body,
 };
+use unread_body::finish_body;
 
 /// Time limit for background work after the time for requests is over.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);

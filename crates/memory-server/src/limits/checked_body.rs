@@ -8,10 +8,8 @@ use std::{
 
 use axum::{body::Body, extract::Request, middleware::Next, response::Response};
 
-use crate::{
-    fault::{ErrorFormat, Fault},
-    polled_body::{PolledFrame, polled_body},
-};
+use super::polled_body::{PolledFrame, polled_body};
+use crate::fault::{ErrorFormat, Fault};
 
 /// Passes a request on with a body that `check` polls for each frame.
 ///

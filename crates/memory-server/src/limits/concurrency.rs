@@ -14,10 +14,10 @@ use http_body::Body as _;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::polled_body::polled_body;
 use crate::{
     access::Access,
     fault::{ErrorFormat, Fault},
-    polled_body::polled_body,
 };
 
 /// The `Retry-After` of a refused request.

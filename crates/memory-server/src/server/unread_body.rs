@@ -30,7 +30,7 @@ const MAX_DISCARDED_BYTES: u64 = 64 << 10;
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Discards the unread remainder of the request body, or sets `Connection: close`.
-pub(crate) async fn finish_body(request: Request, next: Next) -> Response {
+pub(super) async fn finish_body(request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }

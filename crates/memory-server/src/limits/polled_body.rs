@@ -9,7 +9,7 @@ use axum::body::{Body, Bytes};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
 /// The result of polling a body for its next frame.
-pub(crate) type PolledFrame = Poll<Option<Result<Frame<Bytes>, axum::Error>>>;
+pub(super) type PolledFrame = Poll<Option<Result<Frame<Bytes>, axum::Error>>>;
 
 /// A body that a function polls for each frame. What the function owns is dropped after the body.
 struct PolledBody<F> {
@@ -18,7 +18,7 @@ struct PolledBody<F> {
 }
 
 /// Returns a body whose frames are those that `poll` returns for the inner body.
-pub(crate) fn polled_body<F>(body: Body, poll: F) -> Body
+pub(super) fn polled_body<F>(body: Body, poll: F) -> Body
 where
     F: FnMut(Pin<&mut Body>, &mut Context<'_>) -> PolledFrame + Send + Unpin + 'static,
 {

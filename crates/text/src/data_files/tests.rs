@@ -1,6 +1,7 @@
 use serde::Deserialize;
 
-use super::{Words, load, read};
+use super::{load, read};
+use crate::words::Words;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
