@@ -160,7 +160,7 @@ impl Repository {
                 for (name, definitions) in self.names(from) {
                     names.entry(name).or_default().extend(definitions);
                 }
-            } else {
+            } else if self.module(from, name_there).is_none() {
                 let defined = self.definition(from, name_there).unwrap_or_else(|| definition(from, name_there));
                 names.entry(name.clone()).or_default().insert(defined);
             }
@@ -181,6 +181,13 @@ impl Repository {
         globs.find_map(|(from, _, _)| self.definition(from, name))
     }
 
+    /// Returns the module of this name in another one; `None` if the name is that of an item.
+    fn module(&self, (krate, path): &Module, name: &str) -> Option<Module> {
+        let path = [path.as_slice(), &[name.to_owned()]].concat();
+        let file = self.folders.get(krate)?.join("src").join(format!("{}.rs", path.join("/")));
+        file.is_file().then(|| (krate.clone(), path))
+    }
+
     /// Returns the names of each public module of the facade, by its path from the root, which is `""`.
     fn facade(&self) -> BTreeMap<String, Names> {
         let root = ("memory_engine".to_owned(), Vec::new());
@@ -194,10 +201,15 @@ impl Repository {
 
     fn add_modules(&self, name: &str, module: &Module, modules: &mut BTreeMap<String, Names>) {
         modules.insert(name.to_owned(), self.names(module));
-        for child in &self.items(module).children {
+        let items = self.items(module);
+        let children = items
+            .children
+            .iter()
+            .map(|child| (child, (module.0.clone(), [&module.1, slice::from_ref(child)].concat())));
+        let exported = items.uses.iter().filter_map(|(from, there, here)| Some((here, self.module(from, there)?)));
+        for (child, module) in children.chain(exported) {
             let child_name = if name.is_empty() { child.clone() } else { format!("{name}::{child}") };
-            let path = [&module.1, slice::from_ref(child)].concat();
-            self.add_modules(&child_name, &(module.0.clone(), path), modules);
+            self.add_modules(&child_name, &module, modules);
         }
     }
 }
@@ -247,7 +259,7 @@ fn names_are_unique_across_facade_modules() {
     let modules = Repository::read().facade();
     // The reader of sources has seen a definition, a re-export, a glob and a crate as a module.
     for (module, name, defined) in [
-        ("facts", "Fact", "memory_engine::facts::Fact"),
+        ("facts", "Fact", "memory_engine::verbs::facts::Fact"),
         ("", "Scope", "memory_engine_core::scope::Scope"),
         ("context", "ContextPlan", "memory_engine_context::plan::ContextPlan"),
         ("llm", "Message", "memory_engine_llm::request::Message"),
