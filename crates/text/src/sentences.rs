@@ -109,10 +109,13 @@ impl SentenceRules {
         let rest = text[after..].trim_start_matches(|c| self.closing.contains(c));
         let end = text.len() - rest.len();
         let next = rest.chars().next();
-        let is_break = next.is_none_or(self.is_break);
-        // A full stop before another mark or a quotation mark is not that of an abbreviation.
-        let continues = c == '.' && end == after && (self.continues)(&text[start..at], next);
-        (self.ends.contains(c) || (is_break && !continues)).then_some(end)
+        if self.ends.contains(c) {
+            return Some(end);
+        }
+        // Asked only at a break, because it may read the whole sentence up to here. A full stop before another mark or a
+        // quotation mark is not that of an abbreviation.
+        let continues = || c == '.' && end == after && (self.continues)(&text[start..at], next);
+        (next.is_none_or(self.is_break) && !continues()).then_some(end)
     }
 }
 

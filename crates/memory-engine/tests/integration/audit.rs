@@ -4,8 +4,8 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use memory_engine::{
-    Builder, Clock, Database, EnrichmentOptions, ErrorKind, Filter, Forget, Kind, MemoryEngine, PutMode, Record,
-    RecordId, Scope, Turn, admin,
+    Builder, Clock, EnrichmentOptions, ErrorKind, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, Scope,
+    Turn,
     audit::{
         Actor, AuditAction, AuditContext, AuditEntry, AuditMode, AuditOptions, AuditOutcome, AuditQuery, in_context,
     },
@@ -254,25 +254,6 @@ async fn nothing_is_logged_until_auditing_begins_and_everything_afterwards() {
     let off = over(&path, AuditMode::Off).build().await.unwrap();
     off.remember(&lin(), "three").await.unwrap();
     assert_eq!(entries(&off).await.len(), 2);
-}
-
-#[tokio::test]
-async fn a_call_is_refused_if_its_entry_cannot_be_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memory.db");
-    let memory = over(&path, AuditMode::On).build().await.unwrap();
-    memory.remember(&lin(), "one").await.unwrap();
-    // Removes the tables of the log, with all others. `tests/postgres_faults` removes the log alone, and
-    // deletes as well: a deletion reads the record first.
-    admin::migrate_down(&Database::file(&path), 0).await.unwrap();
-    let refused = [
-        memory.remember(&lin(), "two").await.map(drop).unwrap_err(),
-        memory.audit().log_export(&lin(), "a test").await.unwrap_err(),
-    ];
-    for error in refused {
-        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-        assert!(error.message().contains("nothing was done"), "{error}");
-    }
 }
 
 #[tokio::test]
