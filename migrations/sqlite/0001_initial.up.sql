@@ -1,8 +1,8 @@
 -- The tables of memory-engine.
 --
--- Names of tenants, users and conversations are stored once, as text, in `tenants`, `namespaces` and `scopes`; all
--- other tables refer to them by number. Rows of these three tables are never removed, so that a number is never used
--- for another owner. Times are microseconds since 1970, lists and metadata JSON.
+-- Names of tenants, users and conversations are stored once, as text, in `tenants`, `namespaces` and `scopes`. All
+-- other tables except the audit log refer to them by number. Rows of these three tables are never removed, so that a
+-- number is never used for another owner. Times are microseconds since 1970, lists and metadata JSON.
 
 -- ---- Owners ----
 
@@ -31,7 +31,8 @@ CREATE TABLE scopes (
 
 -- ---- Records ----
 
--- The source of truth: every other table below can be rebuilt from it, except tombstones, synonyms and the audit log.
+-- The source of truth. Terms, vectors, derivations and groups are rebuilt from records. Tombstones, blocked contents,
+-- synonyms, failed jobs, relations that a caller stated, and the audit log are not.
 CREATE TABLE records (
     record       INTEGER PRIMARY KEY,
     namespace    INTEGER NOT NULL REFERENCES namespaces,
@@ -371,10 +372,8 @@ END;
 
 -- ---- Views ----
 
--- What a companion keeps, under the names that its document has: views over `records`. `user_id` says whose a row is,
--- and `tenant` and `agent` which of several. Times are texts in UTC, ids the text of a UUID. What goes beyond a
--- record's own fields is in its metadata, under the names of the columns; a value of another type than the column's is
--- NULL.
+-- Views of the records of a companion, for programs that read them by SQL. `tenant`, `user_id` and `agent` identify
+-- the owner. Times are texts in UTC. Columns that records do not have are read from metadata of the same name.
 
 CREATE VIEW conversations AS
     SELECT lower(printf('%s-%s-%s-%s-%s', substr(hex(r.id), 1, 8), substr(hex(r.id), 9, 4), substr(hex(r.id), 13, 4),
