@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use memory_engine_core::{Error, Record, Result, Write, observe::count_screened};
 use memory_engine_screening::{Category, RecordFinding, RecordScreening, Screener, ScreeningAction, count_by_rule};
 
-use crate::{blocking::run_blocking, store::IndexedStore, write::is_new};
+use crate::{blocking::run_blocking, store::IndexedStore};
 
 /// Maximum size of the texts of a write that are screened on the calling thread, in bytes. A switch of threads would
 /// take longer.
@@ -84,7 +84,7 @@ fn screen_all(screener: &Screener, writes: &mut [Write]) -> Result<()> {
             continue;
         }
         report_refused(&screening);
-        refuse(&screening, (count > 1 && !is_new(write)).then_some((index, count)))?;
+        refuse(&screening, (count > 1).then_some((index, count)))?;
         write.record.validate()?;
         write.embedding = None;
         masked.extend(screening.masked);

@@ -26,7 +26,7 @@ impl WriteTarget {
 }
 
 /// Returns true if the time of the record must not lie in the future.
-pub(crate) fn is_new(write: &Write) -> bool {
+fn is_new(write: &Write) -> bool {
     !matches!(write.mode, PutMode::Update { .. }) && write.record.derived_from.is_empty()
 }
 
