@@ -38,5 +38,5 @@ pub use error::{ImportError, RowError};
 pub use lines::{Line, Lines};
 pub use row::{ImportRows, ImportedTurn, Row, SourceRows};
 pub use source_file::open_named;
-pub use sources::{ImportSource, Reader, SOURCES, SourceOptions};
+pub use sources::{DEFAULT_SOURCE, ImportSource, Reader, SOURCES, SourceOptions};
 pub use user_words::user_words;

@@ -26,8 +26,8 @@ pub struct ImportSource {
     pub help: &'static str,
     /// Reads the rows.
     pub reader: Reader,
-    /// Returns true for the first characters of a file of this format, but of no other. `None` for a format that must
-    /// be named.
+    /// Returns true if a file that begins with these characters may have this format. `None` for a format that must be
+    /// named.
     detect: Option<fn(&str) -> bool>,
 }
 
@@ -55,6 +55,9 @@ pub struct SourceOptions<'o> {
     /// Chroma: true if vectors are read, too.
     pub with_vectors: bool,
 }
+
+/// The format of files that are not recognised: JSON Lines.
+pub const DEFAULT_SOURCE: &ImportSource = &SOURCES[0];
 
 /// All formats, the default one first. A new format is its module and a row here.
 pub const SOURCES: &[ImportSource] = &[

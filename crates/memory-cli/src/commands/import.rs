@@ -16,7 +16,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use memory_engine::{Job, MemoryEngine, PutMode, Scope};
-use memory_engine_import::{ImportRows, ImportSource, Reader, SOURCES, SourceOptions, SourceRows};
+use memory_engine_import::{DEFAULT_SOURCE, ImportRows, ImportSource, Reader, SOURCES, SourceOptions, SourceRows};
 
 use self::{dry_run::DryRun, report::FileImportReport};
 use crate::{
@@ -133,14 +133,14 @@ impl ImportCommand {
             return Ok(source);
         }
         if self.file == Path::new("-") || self.file.is_dir() {
-            return Ok(&SOURCES[0]);
+            return Ok(DEFAULT_SOURCE);
         }
         let mut beginning = Vec::with_capacity(DETECTION_BYTES);
         open(&self.file)?.0.take(DETECTION_BYTES as u64).read_to_end(&mut beginning)?;
         let has_extension_of_letta = || self.file.extension().is_some_and(|name| name.eq_ignore_ascii_case("af"));
         let source = ImportSource::detect(&beginning)
             .or_else(|| ImportSource::named("letta").filter(|_| has_extension_of_letta()));
-        let Some(source) = source else { return Ok(&SOURCES[0]) };
+        let Some(source) = source else { return Ok(DEFAULT_SOURCE) };
         report_line!("the file is read as --format {}", source.name);
         Ok(source)
     }
