@@ -1,4 +1,4 @@
-//! Blocks calls of an engine's stores after the engine was closed, and outside of a tokio runtime.
+//! Refuses calls of an engine's stores after the engine was closed, and outside of a tokio runtime.
 
 use std::{
     fmt,
@@ -30,7 +30,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Blocks all later calls.
+    /// Refuses all later calls. Calls that have begun continue.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }
@@ -51,7 +51,8 @@ impl Gate {
     }
 }
 
-/// A store that can be called only while its gate is open.
+/// A store whose methods are refused after its gate was closed, except `close`, `space` and the access to the audit
+/// log.
 pub(crate) struct GatedStore<S: ?Sized> {
     inner: Arc<S>,
     gate: Arc<Gate>,

@@ -4,14 +4,14 @@ use std::{future::poll_fn, task::Poll};
 
 use crate::error::{ErrorKind, Result};
 
-/// Maximum number of attempts of an operation that only reads and writes records. Of several writers of one record, one
-/// succeeds in each round, so that this many can write it at the same time.
+/// Maximum number of attempts of an operation that only reads and writes records. Each time that an attempt fails with
+/// `Conflict`, another writer has succeeded, so that this many can write one record at the same time.
 pub const WRITE_ATTEMPTS: usize = 64;
-/// Maximum number of attempts of an operation that asks a model again in each attempt.
+/// Maximum number of attempts of an operation that calls a model in each attempt.
 pub const MODEL_ATTEMPTS: usize = 6;
 
-/// Repeats an operation that fails with `Conflict`, at most `max_attempts` times in all. An attempt reads the records
-/// again.
+/// Makes at most `max_attempts` attempts of an operation, and at least one, as long as they fail with `Conflict`. Each
+/// attempt reads the records again.
 ///
 /// # Errors
 /// Any other error of an attempt; `Conflict` of the last one.
@@ -42,7 +42,7 @@ pub async fn retry_on<T, F: Future<Output = Result<T>>>(
     attempt().await
 }
 
-/// Lets the other tasks of the thread run.
+/// Lets the other tasks of the thread run. The contracts do not depend on tokio, which has such a function.
 async fn yield_now() {
     let mut has_yielded = false;
     poll_fn(|context| {

@@ -1,4 +1,5 @@
-//! How often the screening rules run over a turn. One test: a process has one subscriber.
+//! Counts the passes of the screening rules over a turn. This file has one test, because a process has one subscriber
+//! that sees the events of all threads.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -48,7 +48,8 @@ impl<'t> Sentence<'t> {
         &self.text[self.body.len()..]
     }
 
-    /// Returns true if the sentence ends with a question mark, as in "at 9 a.m.?" and "what?!".
+    /// Returns true if its end marks begin with a question mark, as in "what?!". Full stops before it do not count, as
+    /// in "at 9 a.m.?".
     pub fn is_question(&self) -> bool {
         self.marks().trim_start_matches('.').starts_with(['?', '？'])
     }
@@ -63,7 +64,7 @@ impl SentenceRules {
         closing: "。！？!?；;…~.",
         continues: |_, _| false,
     };
-    /// Texts of one line whose semicolons join clauses, such as records in a prompt.
+    /// Texts of one line, such as records in a prompt. ASCII semicolons and tildes do not end a sentence.
     pub const LINE: Self = Self { ends: "。！？!?；…", closing: "。！？!?；….", ..Self::MESSAGE };
     /// Prose with quotations, abbreviations and addresses.
     pub const PROSE: Self = Self {
@@ -112,8 +113,8 @@ impl SentenceRules {
         if self.ends.contains(c) {
             return Some(end);
         }
-        // Asked only at a break, because it may read the whole sentence up to here. A full stop before another mark or a
-        // quotation mark is not that of an abbreviation.
+        // Asked only at a break, because it may read the whole sentence up to here. A full stop before another mark or
+        // a quotation mark is not that of an abbreviation.
         let continues = || c == '.' && end == after && (self.continues)(&text[start..at], next);
         (next.is_none_or(self.is_break) && !continues()).then_some(end)
     }
@@ -173,7 +174,7 @@ fn split_prose(text: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {
 fn is_abbreviation(before: &str, next: Option<char>) -> bool {
     let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '"' | '“')).next().unwrap_or_default();
     let is_initial = word.chars().count() == 1 && word.chars().all(|c| c.is_ascii_uppercase()) && word != "I";
-    // "1." at the beginning of a line is the number of a list item.
+    // A number at the beginning of a sentence is taken for that of a list item.
     let is_list_number = !word.is_empty() && word.chars().all(|c| c.is_ascii_digit()) && before.trim() == word;
     let is_abbreviation = DATA.abbreviations.iter().any(|known| word.eq_ignore_ascii_case(known));
     next.is_some_and(|c| c != '\n') && (is_initial || is_list_number || is_abbreviation)

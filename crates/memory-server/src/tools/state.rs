@@ -1,4 +1,4 @@
-//! What the routes share.
+//! The state of the routes of the part `tools`.
 
 use axum::http::HeaderMap;
 use memory_engine::{MemoryEngine, Scope};
