@@ -197,7 +197,7 @@ fn has_key(text: &str, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
+    use std::collections::BTreeSet;
 
     use super::*;
 
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let mut seen = HashSet::new();
+        let mut seen = BTreeSet::new();
         for name in SOURCES.iter().flat_map(|source| [Some(source.name), source.alias]).flatten() {
             assert!(seen.insert(name), "two formats have the name {name}");
         }
