@@ -70,7 +70,11 @@ fn main() {
             push(name, false, Box::new(move |url| run(test_blocked(verb, url, Blocked::Statement))));
         }
     }
-    push("postgres::calls_without_an_audit_log".to_owned(), false, Box::new(|url| run(audit::test_lost_log(url))));
+    push(
+        "postgres::calls_with_a_damaged_audit_log".to_owned(),
+        false,
+        Box::new(|url| run(audit::test_damaged_log(url))),
+    );
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
