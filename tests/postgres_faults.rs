@@ -224,7 +224,7 @@ async fn test_blocked(verb: Verb, url: String, blocked: Blocked) {
     let prepared = verb.prepare(&engine, &scope).await;
     let before = verb::stored(&engine, &scope).await;
     let mut holder = database.connect(&url).await;
-    sqlx::raw_sql("BEGIN; LOCK TABLE records IN EXCLUSIVE MODE; LOCK TABLE backlog IN EXCLUSIVE MODE")
+    sqlx::raw_sql("BEGIN; LOCK TABLE records IN EXCLUSIVE MODE; LOCK TABLE jobs IN EXCLUSIVE MODE")
         .execute(&mut holder)
         .await
         .unwrap();

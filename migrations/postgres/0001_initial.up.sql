@@ -41,16 +41,16 @@ CREATE FUNCTION memory_default_ns() RETURNS uuid LANGUAGE sql VOLATILE SET searc
     $$;
 
 -- A full scope ('' for a dimension that is not set), with the number of its documents and vectors.
-CREATE TABLE addresses (
+CREATE TABLE scopes (
     ns             uuid NOT NULL REFERENCES namespaces,
-    address        uuid NOT NULL,
+    scope        uuid NOT NULL,
     agent          text COLLATE "C" NOT NULL,
     session        text COLLATE "C" NOT NULL,
     branch         text COLLATE "C" NOT NULL,
     documents      bigint NOT NULL DEFAULT 0,
     vectors        bigint NOT NULL DEFAULT 0,
-    second_vectors bigint NOT NULL DEFAULT 0,
-    PRIMARY KEY (ns, address)
+    secondary_vectors bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (ns, scope)
 ) /* by namespace */;
 
 -- ---- Records ----
@@ -59,7 +59,7 @@ CREATE TABLE addresses (
 CREATE TABLE records (
     ns           uuid NOT NULL,
     id           uuid NOT NULL,
-    address      uuid NOT NULL,
+    scope      uuid NOT NULL,
     revision     bigint NOT NULL,
     state        text COLLATE "C" NOT NULL,
     kind         text COLLATE "C" NOT NULL,
@@ -92,10 +92,10 @@ CREATE TABLE records (
     -- The second part of the position of a record; the first is occurred_at, the third the id.
     place        bigint NOT NULL GENERATED ALWAYS AS (coalesce(sequence, 0)) STORED,
     PRIMARY KEY (ns, id),
-    FOREIGN KEY (ns, address) REFERENCES addresses
+    FOREIGN KEY (ns, scope) REFERENCES scopes
 ) /* by namespace */;
 CREATE INDEX records_by_time ON records (ns, occurred_at, place, id);
-CREATE INDEX records_by_address ON records (ns, address, occurred_at, place, id);
+CREATE INDEX records_by_scope ON records (ns, scope, occurred_at, place, id);
 CREATE INDEX pinned_records ON records (ns, occurred_at, place, id) WHERE pinned;
 CREATE INDEX expiring_records ON records (expires_at) WHERE expires_at IS NOT NULL AND NOT pinned;
 
@@ -118,23 +118,23 @@ END $$;
 
 -- ---- Deletion ----
 
--- `withdrawn` is true for a record that was deleted because its source was deleted or changed.
+-- `cascade_deleted` is true for a record that was deleted because its source was deleted or changed.
 CREATE TABLE tombstones (
     ns           uuid NOT NULL,
     id           uuid NOT NULL,
-    address      uuid NOT NULL,
+    scope      uuid NOT NULL,
     content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
     deleted_at   bigint NOT NULL,
-    withdrawn    boolean NOT NULL DEFAULT false,
+    cascade_deleted    boolean NOT NULL DEFAULT false,
     PRIMARY KEY (ns, id),
-    FOREIGN KEY (ns, address) REFERENCES addresses
+    FOREIGN KEY (ns, scope) REFERENCES scopes
 ) /* by namespace */;
 
 -- The contents that tombstones block. A content stays blocked if its tombstone is replaced.
-CREATE TABLE barred_contents (
+CREATE TABLE blocked_contents (
     ns           uuid NOT NULL REFERENCES namespaces,
     content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
-    withdrawn    boolean NOT NULL DEFAULT false,
+    cascade_deleted    boolean NOT NULL DEFAULT false,
     PRIMARY KEY (ns, content_hash)
 ) /* by namespace */;
 
@@ -142,7 +142,7 @@ CREATE TABLE barred_contents (
 
 -- The queued jobs of the records, claimed in the order of their tickets (UUIDs of version 7). A job that is a dead
 -- letter has the latest possible lease.
-CREATE TABLE backlog (
+CREATE TABLE jobs (
     ns           uuid NOT NULL,
     job          text COLLATE "C" NOT NULL,
     id           uuid NOT NULL,
@@ -160,7 +160,7 @@ CREATE TABLE backlog (
     PRIMARY KEY (ns, job, id),
     FOREIGN KEY (ns, id) REFERENCES records ON DELETE CASCADE
 ) /* by namespace */;
-CREATE INDEX backlog_by_ticket ON backlog (job, ticket, ns, id);
+CREATE INDEX jobs_by_ticket ON jobs (job, ticket, ns, id);
 
 -- The stores that may hold leases. Each holds the advisory lock of its number until its session ends.
 CREATE TABLE lease_owners (
@@ -172,7 +172,7 @@ CREATE TABLE lease_owners (
 -- The settings of the indexes below, by part: 'keywords' is the fingerprint of the analyzer, 'embedding' the space of
 -- the serving vectors, 'reembedding' that of the second ones. 'serving table' names the table that serves ('vectors' if
 -- there is no row).
-CREATE TABLE origins (
+CREATE TABLE index_metadata (
     part    text COLLATE "C" PRIMARY KEY,
     made_by text NOT NULL
 );
@@ -185,7 +185,7 @@ CREATE TABLE origins (
 CREATE TABLE keyword_documents (
     ns             uuid NOT NULL,
     id             uuid NOT NULL,
-    address        uuid NOT NULL,
+    scope        uuid NOT NULL,
     length         bigint NOT NULL,
     terms          bytea NOT NULL,
     counts         bytea NOT NULL,
@@ -203,27 +203,27 @@ CREATE INDEX keyword_documents_by_lexeme ON keyword_documents USING gin (lexemes
 CREATE TABLE vectors (
     ns        uuid NOT NULL,
     id        uuid NOT NULL,
-    address   uuid NOT NULL,
+    scope   uuid NOT NULL,
     embedding vector NOT NULL,
     tokens    bytea,
     PRIMARY KEY (ns, id),
     FOREIGN KEY (ns, id) REFERENCES records ON DELETE CASCADE
 ) /* by namespace */;
 ALTER TABLE vectors ALTER COLUMN tokens SET STORAGE EXTERNAL;
-CREATE INDEX vectors_by_address ON vectors (ns, address);
+CREATE INDEX vectors_by_scope ON vectors (ns, scope);
 
 -- The vectors of another embedder, which replaces the one of `vectors`. When the table is complete, the two swap roles.
-CREATE TABLE second_vectors (
+CREATE TABLE secondary_vectors (
     ns        uuid NOT NULL,
     id        uuid NOT NULL,
-    address   uuid NOT NULL,
+    scope   uuid NOT NULL,
     embedding vector NOT NULL,
     tokens    bytea,
     PRIMARY KEY (ns, id),
     FOREIGN KEY (ns, id) REFERENCES records ON DELETE CASCADE
 ) /* by namespace */;
-ALTER TABLE second_vectors ALTER COLUMN tokens SET STORAGE EXTERNAL;
-CREATE INDEX second_vectors_by_address ON second_vectors (ns, address);
+ALTER TABLE secondary_vectors ALTER COLUMN tokens SET STORAGE EXTERNAL;
+CREATE INDEX secondary_vectors_by_scope ON secondary_vectors (ns, scope);
 
 -- ---- Graph ----
 
@@ -233,7 +233,7 @@ CREATE TABLE graph_entities (
     ns      uuid NOT NULL,
     id      uuid NOT NULL,
     entity  uuid NOT NULL,
-    address uuid NOT NULL,
+    scope uuid NOT NULL,
     name    text COLLATE "C" NOT NULL,
     kind    text COLLATE "C" NOT NULL,
     PRIMARY KEY (ns, id, entity),
@@ -247,7 +247,7 @@ CREATE TABLE graph_aliases (
     id      uuid NOT NULL,
     entity  uuid NOT NULL,
     alias   uuid NOT NULL,
-    address uuid NOT NULL,
+    scope uuid NOT NULL,
     name    text COLLATE "C" NOT NULL,
     PRIMARY KEY (ns, id, entity, alias),
     FOREIGN KEY (ns, id) REFERENCES records ON DELETE CASCADE
@@ -264,7 +264,7 @@ CREATE TABLE graph_edges (
     source      uuid NOT NULL,
     relation    text COLLATE "C" NOT NULL,
     target      uuid NOT NULL,
-    address     uuid NOT NULL,
+    scope     uuid NOT NULL,
     valid_from  bigint,
     valid_until bigint,
     rule        text COLLATE "C", -- the id of the rule, `model` for a language model, NULL if a caller stated it
@@ -336,12 +336,12 @@ CREATE INDEX audit_log_by_user ON audit_log (tenant, username, sequence);
 
 -- ---- Numbers of records ----
 
--- The number of records of each kind, state and application at each address, with their times, so that lists of users,
+-- The number of records of each kind, state and application at each scope, with their times, so that lists of users,
 -- agents and sessions need not read the records. Triggers keep the rows; a row without records is removed.
 
 CREATE TABLE record_groups (
     ns        uuid NOT NULL,
-    address   uuid NOT NULL,
+    scope   uuid NOT NULL,
     kind      text COLLATE "C" NOT NULL,
     state     text COLLATE "C" NOT NULL,
     app       text COLLATE "C",
@@ -349,10 +349,10 @@ CREATE TABLE record_groups (
     oldest    bigint NOT NULL,
     newest    bigint NOT NULL,
     edited_at bigint,
-    FOREIGN KEY (ns, address) REFERENCES addresses
+    FOREIGN KEY (ns, scope) REFERENCES scopes
 ) /* by namespace */;
 -- Not unique: writers of one namespace wait for each other, and `app` may be too long for an index.
-CREATE INDEX record_groups_by_address ON record_groups (ns, address);
+CREATE INDEX record_groups_by_scope ON record_groups (ns, scope);
 
 -- Two values of the metadata. The test of the text comes first, because most metadata have neither.
 CREATE FUNCTION memory_record_app(metadata json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -375,28 +375,28 @@ BEGIN
         records = g.records - o.records,
         oldest = CASE WHEN o.oldest > g.oldest THEN g.oldest ELSE coalesce((
             SELECT r.occurred_at FROM records r
-            WHERE r.ns = g.ns AND r.address = g.address AND r.kind = g.kind AND r.state = g.state
+            WHERE r.ns = g.ns AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
                 AND memory_record_app(r.metadata) IS NOT DISTINCT FROM g.app
             ORDER BY r.occurred_at, r.place, r.id LIMIT 1), g.oldest) END,
         newest = CASE WHEN o.newest < g.newest THEN g.newest ELSE coalesce((
             SELECT r.occurred_at FROM records r
-            WHERE r.ns = g.ns AND r.address = g.address AND r.kind = g.kind AND r.state = g.state
+            WHERE r.ns = g.ns AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
                 AND memory_record_app(r.metadata) IS NOT DISTINCT FROM g.app
             ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC LIMIT 1), g.newest) END,
         edited_at = CASE WHEN o.edited_at IS NULL OR o.edited_at < g.edited_at THEN g.edited_at ELSE (
             SELECT max(memory_record_edited_at(r.metadata)) FROM records r
-            WHERE r.ns = g.ns AND r.address = g.address AND r.kind = g.kind AND r.state = g.state
+            WHERE r.ns = g.ns AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
                 AND memory_record_app(r.metadata) IS NOT DISTINCT FROM g.app) END
     FROM (
-        SELECT r.ns, r.address, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
+        SELECT r.ns, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
                min(r.occurred_at) AS oldest, max(r.occurred_at) AS newest,
                max(memory_record_edited_at(r.metadata)) AS edited_at
         FROM removed r GROUP BY 1, 2, 3, 4, 5
     ) o
-    WHERE g.ns = o.ns AND g.address = o.address AND g.kind = o.kind AND g.state = o.state
+    WHERE g.ns = o.ns AND g.scope = o.scope AND g.kind = o.kind AND g.state = o.state
         AND g.app IS NOT DISTINCT FROM o.app;
-    DELETE FROM record_groups g USING (SELECT DISTINCT r.ns, r.address FROM removed r) o
-    WHERE g.ns = o.ns AND g.address = o.address AND g.records < 1;
+    DELETE FROM record_groups g USING (SELECT DISTINCT r.ns, r.scope FROM removed r) o
+    WHERE g.ns = o.ns AND g.scope = o.scope AND g.records < 1;
     RETURN NULL;
 END $$;
 
@@ -404,7 +404,7 @@ END $$;
 CREATE FUNCTION memory_add_to_groups() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     WITH n AS (
-        SELECT r.ns, r.address, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
+        SELECT r.ns, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
                min(r.occurred_at) AS oldest, max(r.occurred_at) AS newest,
                max(memory_record_edited_at(r.metadata)) AS edited_at
         FROM added r GROUP BY 1, 2, 3, 4, 5
@@ -412,15 +412,15 @@ BEGIN
         UPDATE record_groups g SET records = g.records + n.records, oldest = least(g.oldest, n.oldest),
             newest = greatest(g.newest, n.newest), edited_at = greatest(g.edited_at, n.edited_at)
         FROM n
-        WHERE g.ns = n.ns AND g.address = n.address AND g.kind = n.kind AND g.state = n.state
+        WHERE g.ns = n.ns AND g.scope = n.scope AND g.kind = n.kind AND g.state = n.state
             AND g.app IS NOT DISTINCT FROM n.app
-        RETURNING g.ns, g.address, g.kind, g.state, g.app
+        RETURNING g.ns, g.scope, g.kind, g.state, g.app
     )
-    INSERT INTO record_groups (ns, address, kind, state, app, records, oldest, newest, edited_at)
-    SELECT n.ns, n.address, n.kind, n.state, n.app, n.records, n.oldest, n.newest, n.edited_at FROM n
+    INSERT INTO record_groups (ns, scope, kind, state, app, records, oldest, newest, edited_at)
+    SELECT n.ns, n.scope, n.kind, n.state, n.app, n.records, n.oldest, n.newest, n.edited_at FROM n
     WHERE NOT EXISTS (
         SELECT FROM grown g
-        WHERE g.ns = n.ns AND g.address = n.address AND g.kind = n.kind AND g.state = n.state
+        WHERE g.ns = n.ns AND g.scope = n.scope AND g.kind = n.kind AND g.state = n.state
             AND g.app IS NOT DISTINCT FROM n.app
     );
     RETURN NULL;
@@ -442,11 +442,11 @@ CREATE TRIGGER record_groups_2_update AFTER UPDATE ON records
 -- writers of the same users wait.
 
 -- Inserts the parts of a batch. Parameters:
---  1-7    addresses: ns, address, agent, session, branch, number of documents, number of vectors
+--  1-7    scopes: ns, scope, agent, session, branch, number of documents, number of vectors
 --  8      records, a JSON array
---  9-15   keyword documents: ns, id, address, length, terms, counts, lexemes
---  16-19  vectors: ns, id, address, embedding
---  20     their table: vectors or second_vectors
+--  9-15   keyword documents: ns, id, scope, length, terms, counts, lexemes
+--  16-19  vectors: ns, id, scope, embedding
+--  20     their table: vectors or secondary_vectors
 --  21     lease end of a job that nobody works on
 --  22-26  jobs: ns, job, id, ticket, time
 --  27     ticket of the job for the second table, if there is one
@@ -458,19 +458,19 @@ CREATE FUNCTION memory_insert_batch(
     bigint, uuid[], text[], uuid[], uuid[], bigint[], uuid[], text[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO addresses (ns, address, agent, session, branch, documents, vectors, second_vectors)
-    SELECT x.ns, x.address, x.agent, x.session, x.branch, x.documents,
+    INSERT INTO scopes (ns, scope, agent, session, branch, documents, vectors, secondary_vectors)
+    SELECT x.ns, x.scope, x.agent, x.session, x.branch, x.documents,
            CASE WHEN $20 = 'vectors' THEN x.vectors ELSE 0 END, CASE WHEN $20 = 'vectors' THEN 0 ELSE x.vectors END
-    FROM unnest($1, $2, $3, $4, $5, $6, $7) x (ns, address, agent, session, branch, documents, vectors)
-    ON CONFLICT (ns, address) DO UPDATE SET documents = addresses.documents + excluded.documents,
-        vectors = addresses.vectors + excluded.vectors,
-        second_vectors = addresses.second_vectors + excluded.second_vectors
-    WHERE excluded.documents + excluded.vectors + excluded.second_vectors > 0;
+    FROM unnest($1, $2, $3, $4, $5, $6, $7) x (ns, scope, agent, session, branch, documents, vectors)
+    ON CONFLICT (ns, scope) DO UPDATE SET documents = scopes.documents + excluded.documents,
+        vectors = scopes.vectors + excluded.vectors,
+        secondary_vectors = scopes.secondary_vectors + excluded.secondary_vectors
+    WHERE excluded.documents + excluded.vectors + excluded.secondary_vectors > 0;
 
-    INSERT INTO records (ns, id, address, revision, state, kind, trust, occurred_at, recorded_at, valid_from,
+    INSERT INTO records (ns, id, scope, revision, state, kind, trust, occurred_at, recorded_at, valid_from,
         valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence, round,
         entities, tags, derived_from, metadata, text, folded, content_hash, pinned, expires_at)
-    SELECT x.* FROM json_to_recordset($8::json) AS x (ns uuid, id uuid, address uuid, revision bigint, state text,
+    SELECT x.* FROM json_to_recordset($8::json) AS x (ns uuid, id uuid, scope uuid, revision bigint, state text,
         kind text, trust text, occurred_at bigint, recorded_at bigint, valid_from bigint, valid_until bigint,
         role text, speaker text, scene text, topic text, emotion text, confidence double precision,
         importance double precision, message_id text, sequence bigint, round bigint, entities text[], tags text[],
@@ -478,30 +478,30 @@ BEGIN
         expires_at bigint);
 
     IF cardinality($10) > 0 THEN
-        INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes, repeated_terms)
-        SELECT x.ns, x.id, x.address, x.length, x.terms, x.counts, x.lexemes::tsvector, x.repeated_terms::jsonb
+        INSERT INTO keyword_documents (ns, id, scope, length, terms, counts, lexemes, repeated_terms)
+        SELECT x.ns, x.id, x.scope, x.length, x.terms, x.counts, x.lexemes::tsvector, x.repeated_terms::jsonb
         FROM unnest($9, $10, $11, $12, $13, $14, $15, $28)
-             x (ns, id, address, length, terms, counts, lexemes, repeated_terms);
+             x (ns, id, scope, length, terms, counts, lexemes, repeated_terms);
     END IF;
 
     IF cardinality($17) > 0 THEN
         IF $20 = 'vectors' THEN
-            INSERT INTO vectors (ns, id, address, embedding)
-            SELECT x.* FROM unnest($16, $17, $18, $19) x (ns, id, address, embedding);
+            INSERT INTO vectors (ns, id, scope, embedding)
+            SELECT x.* FROM unnest($16, $17, $18, $19) x (ns, id, scope, embedding);
         ELSE
-            INSERT INTO second_vectors (ns, id, address, embedding)
-            SELECT x.* FROM unnest($16, $17, $18, $19) x (ns, id, address, embedding);
+            INSERT INTO secondary_vectors (ns, id, scope, embedding)
+            SELECT x.* FROM unnest($16, $17, $18, $19) x (ns, id, scope, embedding);
         END IF;
     END IF;
 
     IF cardinality($24) > 0 THEN
-        INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+        INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
         SELECT x.ns, x.job, x.id, x.ticket, $21, x.queued_at
         FROM unnest($22, $23, $24, $25, $26) x (ns, job, id, ticket, queued_at)
         UNION ALL
         SELECT x.ns, o.part, x.id, x.ticket, $21, x.queued_at
         FROM unnest($22, $23, $24, $27, $26) x (ns, job, id, ticket, queued_at)
-             JOIN origins o ON o.part = 'reembedding'
+             JOIN index_metadata o ON o.part = 'reembedding'
         WHERE x.job = 'embedding'
         ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
             queued_at = excluded.queued_at, attempts = 0, reason = NULL;
@@ -534,12 +534,12 @@ BEGIN
                AND count(*) FILTER (WHERE o.part = 'keywords' AND o.made_by = $32) = 1
                AND count(*) FILTER (WHERE o.part = 'embedding' AND o.made_by = $33) = 1
                AND coalesce(max(o.made_by) FILTER (WHERE o.part = 'serving table'), 'vectors') = $20
-            FROM origins o
+            FROM index_metadata o
         )
         OR EXISTS (SELECT FROM unnest($34, $35) k (ns, id) JOIN records r ON r.ns = k.ns AND r.id = k.id)
         OR EXISTS (SELECT FROM unnest($34, $35) k (ns, id) JOIN tombstones b ON b.ns = k.ns AND b.id = k.id)
         OR EXISTS (SELECT FROM unnest($36, $37) k (ns, content_hash)
-                   JOIN barred_contents b ON b.ns = k.ns AND b.content_hash = k.content_hash)
+                   JOIN blocked_contents b ON b.ns = k.ns AND b.content_hash = k.content_hash)
         THEN
             RETURN false;
         END IF;
@@ -577,25 +577,25 @@ CREATE VIEW conversations WITH (security_invoker = true) AS
            CASE WHEN coalesce(r.role, 'user') = 'user' THEN r.text END AS user_msg,
            CASE WHEN r.role = 'assistant' THEN r.text END AS assistant_msg,
            coalesce(r.scene, 'daily') AS scene_type, r.topic, r.entities, r.emotion,
-           CASE WHEN EXISTS (SELECT FROM origins o WHERE o.part = 'serving table' AND o.made_by = 'second_vectors')
+           CASE WHEN EXISTS (SELECT FROM index_metadata o WHERE o.part = 'serving table' AND o.made_by = 'secondary_vectors')
                 THEN w.embedding ELSE v.embedding END AS embedding,
            coalesce(memory_int(r.metadata, 'affection_delta'), 0) AS affection_delta,
            r.metadata ->> 'key_moment_id' IS NOT NULL AS is_key_moment, r.metadata ->> 'key_moment_id' AS key_moment_id,
            memory_time(r.occurred_at) AS created_at
-    FROM records r JOIN namespaces n ON n.ns = r.ns JOIN addresses a ON a.ns = r.ns AND a.address = r.address
+    FROM records r JOIN namespaces n ON n.ns = r.ns JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope
          LEFT JOIN vectors v ON v.ns = r.ns AND v.id = r.id
-         LEFT JOIN second_vectors w ON w.ns = r.ns AND w.id = r.id
+         LEFT JOIN secondary_vectors w ON w.ns = r.ns AND w.id = r.id
     WHERE r.kind = 'turn' AND r.state = 'active';
 
 CREATE VIEW summaries WITH (security_invoker = true) AS
     SELECT r.id, r.ns, n.tenant, n.username AS user_id, a.session AS session_id, r.text AS summary, r.text AS content,
            coalesce(r.scene, 'daily') AS scene_type, r.topic, r.entities, r.emotion,
-           CASE WHEN EXISTS (SELECT FROM origins o WHERE o.part = 'serving table' AND o.made_by = 'second_vectors')
+           CASE WHEN EXISTS (SELECT FROM index_metadata o WHERE o.part = 'serving table' AND o.made_by = 'secondary_vectors')
                 THEN w.embedding ELSE v.embedding END AS embedding,
            r.derived_from, memory_time(r.occurred_at) AS created_at
-    FROM records r JOIN namespaces n ON n.ns = r.ns JOIN addresses a ON a.ns = r.ns AND a.address = r.address
+    FROM records r JOIN namespaces n ON n.ns = r.ns JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope
          LEFT JOIN vectors v ON v.ns = r.ns AND v.id = r.id
-         LEFT JOIN second_vectors w ON w.ns = r.ns AND w.id = r.id
+         LEFT JOIN secondary_vectors w ON w.ns = r.ns AND w.id = r.id
     WHERE r.kind = 'summary' AND r.state = 'active';
 
 -- What goes beyond a record's own fields is in its metadata, under the names of the columns.
@@ -629,15 +629,15 @@ CREATE VIEW user_profiles WITH (security_invoker = true) AS
                     THEN (b.metadata ->> 'last_active_micros')::bigint END,
                p.occurred_at, b.occurred_at)) AS last_active_at,
            memory_time(least(b.recorded_at, p.recorded_at)) AS created_at, coalesce(p.id, b.id) AS record_id, a.agent
-    FROM (SELECT DISTINCT ns, address FROM records WHERE kind IN ('ledger/companion', 'profile') AND state = 'active') who
-         JOIN namespaces n ON n.ns = who.ns JOIN addresses a ON a.ns = who.ns AND a.address = who.address
+    FROM (SELECT DISTINCT ns, scope FROM records WHERE kind IN ('ledger/companion', 'profile') AND state = 'active') who
+         JOIN namespaces n ON n.ns = who.ns JOIN scopes a ON a.ns = who.ns AND a.scope = who.scope
          LEFT JOIN LATERAL (
              SELECT * FROM records r
-             WHERE r.ns = who.ns AND r.address = who.address AND r.kind = 'ledger/companion' AND r.state = 'active'
+             WHERE r.ns = who.ns AND r.scope = who.scope AND r.kind = 'ledger/companion' AND r.state = 'active'
              ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC LIMIT 1) b ON true
          LEFT JOIN LATERAL (
              SELECT * FROM records r
-             WHERE r.ns = who.ns AND r.address = who.address AND r.kind = 'profile' AND r.state = 'active'
+             WHERE r.ns = who.ns AND r.scope = who.scope AND r.kind = 'profile' AND r.state = 'active'
              ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC LIMIT 1) p ON true;
 
 CREATE VIEW affection_logs WITH (security_invoker = true) AS
@@ -654,10 +654,10 @@ CREATE VIEW memory_events WITH (security_invoker = true) AS
            CASE WHEN r.message_id ~ '^[0-9]{1,18}$' THEN r.message_id::bigint ELSE r.sequence END AS news_event_id,
            r.kind, r.occurred_at, memory_time(r.occurred_at) AS created_at, r.text AS content_text,
            r.metadata ->> 'translated_text' AS translated_text, r.tags AS assets, r.confidence,
-           CASE WHEN EXISTS (SELECT FROM origins o WHERE o.part = 'serving table' AND o.made_by = 'second_vectors')
+           CASE WHEN EXISTS (SELECT FROM index_metadata o WHERE o.part = 'serving table' AND o.made_by = 'secondary_vectors')
                 THEN w.embedding ELSE v.embedding END AS embedding
     FROM records r JOIN namespaces n ON n.ns = r.ns LEFT JOIN vectors v ON v.ns = r.ns AND v.id = r.id
-         LEFT JOIN second_vectors w ON w.ns = r.ns AND w.id = r.id
+         LEFT JOIN secondary_vectors w ON w.ns = r.ns AND w.id = r.id
     WHERE r.state = 'active' AND r.kind NOT LIKE 'ledger/%';
 
 -- By nearness: the nearest first, from `match_threshold` on. Whoever keeps several users' memories in one database says
@@ -736,21 +736,21 @@ CREATE VIEW memory_items WITH (security_invoker = true) AS
            CASE WHEN r.kind IN ('turn', 'chunk') THEN 'timeline_chunk' ELSE r.kind END AS kind,
            r.text AS content, encode(r.content_hash, 'hex') AS content_hash, r.confidence, r.derived_from,
            memory_time(r.occurred_at) AS created_at
-    FROM records r JOIN namespaces n ON n.ns = r.ns JOIN addresses a ON a.ns = r.ns AND a.address = r.address
+    FROM records r JOIN namespaces n ON n.ns = r.ns JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope
     WHERE r.state = 'active' AND r.kind NOT LIKE 'ledger/%';
 
 -- The vector of each item, in the type of pgvector and as JSON, and the model that made it.
 CREATE VIEW memory_embeddings WITH (security_invoker = true) AS
     SELECT v.id AS memory_item_id, v.ns, vector_dims(v.embedding) AS dim, v.embedding::text AS vector_blob, v.embedding,
-           regexp_replace((SELECT o.made_by FROM origins o WHERE o.part = 'embedding'), ' \([0-9]+-d, [a-z]+\)$', '')
+           regexp_replace((SELECT o.made_by FROM index_metadata o WHERE o.part = 'embedding'), ' \([0-9]+-d, [a-z]+\)$', '')
                AS model,
            memory_time(r.recorded_at) AS created_at
     FROM (
         SELECT ns, id, embedding FROM vectors
-        WHERE NOT EXISTS (SELECT FROM origins o WHERE o.part = 'serving table' AND o.made_by = 'second_vectors')
+        WHERE NOT EXISTS (SELECT FROM index_metadata o WHERE o.part = 'serving table' AND o.made_by = 'secondary_vectors')
         UNION ALL
-        SELECT ns, id, embedding FROM second_vectors
-        WHERE EXISTS (SELECT FROM origins o WHERE o.part = 'serving table' AND o.made_by = 'second_vectors')
+        SELECT ns, id, embedding FROM secondary_vectors
+        WHERE EXISTS (SELECT FROM index_metadata o WHERE o.part = 'serving table' AND o.made_by = 'secondary_vectors')
     ) v JOIN records r ON r.ns = v.ns AND r.id = v.id
     WHERE r.state = 'active' AND r.kind NOT LIKE 'ledger/%';
 
@@ -760,13 +760,13 @@ CREATE VIEW memory_entities WITH (security_invoker = true) AS
            a.session AS session_id, e.name, e.kind AS type,
            coalesce((
                SELECT min(c.name) FROM graph_aliases g
-                    JOIN addresses b ON b.ns = g.ns AND b.address = g.address
+                    JOIN scopes b ON b.ns = g.ns AND b.scope = g.scope
                     JOIN graph_entities c ON c.ns = g.ns AND c.id = g.id AND c.entity = g.entity
                WHERE g.ns = e.ns AND g.alias = e.entity AND b.session = a.session
            ), e.name) AS canonical,
            memory_time(r.occurred_at) AS created_at
     FROM graph_entities e JOIN namespaces n ON n.ns = e.ns
-         JOIN addresses a ON a.ns = e.ns AND a.address = e.address
+         JOIN scopes a ON a.ns = e.ns AND a.scope = e.scope
          JOIN records r ON r.ns = e.ns AND r.id = e.id AND r.state = 'active'
     ORDER BY e.ns, a.session, e.entity, r.occurred_at, r.place, r.id;
 
@@ -776,5 +776,5 @@ CREATE VIEW memory_edges WITH (security_invoker = true) AS
            a.branch AS branch_id, e.source AS src_entity_id, e.relation AS rel, e.target AS dst_entity_id,
            r.message_id AS evidence_message_id, r.sequence AS evidence_seq, memory_time(r.occurred_at) AS created_at
     FROM graph_edges e JOIN namespaces n ON n.ns = e.ns
-         JOIN addresses a ON a.ns = e.ns AND a.address = e.address
+         JOIN scopes a ON a.ns = e.ns AND a.scope = e.scope
          JOIN records r ON r.ns = e.ns AND r.id = e.id AND r.state = 'active';

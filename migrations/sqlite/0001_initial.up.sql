@@ -101,22 +101,22 @@ CREATE TABLE derivations (
 
 -- ---- Deletion ----
 
--- `withdrawn` is 1 for a record that was deleted because its source was deleted or changed.
+-- `cascade_deleted` is 1 for a record that was deleted because its source was deleted or changed.
 CREATE TABLE tombstones (
     namespace    INTEGER NOT NULL REFERENCES namespaces,
     id           BLOB NOT NULL CHECK (length(id) = 16),
     scope        INTEGER NOT NULL REFERENCES scopes,
     content_hash BLOB NOT NULL CHECK (length(content_hash) = 32),
     deleted_at   INTEGER NOT NULL,
-    withdrawn    INTEGER NOT NULL DEFAULT 0,
+    cascade_deleted    INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (namespace, id)
 ) STRICT, WITHOUT ROWID;
 
 -- The contents that tombstones block. A content stays blocked if its tombstone is replaced.
-CREATE TABLE barred_contents (
+CREATE TABLE blocked_contents (
     namespace    INTEGER NOT NULL REFERENCES namespaces,
     content_hash BLOB NOT NULL CHECK (length(content_hash) = 32),
-    withdrawn    INTEGER NOT NULL DEFAULT 0,
+    cascade_deleted    INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (namespace, content_hash)
 ) STRICT, WITHOUT ROWID;
 
@@ -124,7 +124,7 @@ CREATE TABLE barred_contents (
 
 -- The queued jobs of the records, claimed in the order of their tickets. A job that is a dead letter has the latest
 -- possible lease.
-CREATE TABLE backlog (
+CREATE TABLE jobs (
     ticket       INTEGER PRIMARY KEY,
     job          TEXT NOT NULL,
     record       INTEGER NOT NULL REFERENCES records,
@@ -140,7 +140,7 @@ CREATE TABLE backlog (
     queued_at    INTEGER NOT NULL DEFAULT 0,
     UNIQUE (record, job)
 ) STRICT;
-CREATE INDEX backlog_by_job ON backlog (job, ticket);
+CREATE INDEX jobs_by_job ON jobs (job, ticket);
 
 -- The stores that may hold leases. Each holds a lock on its own file next to the database until it is closed or its
 -- process ends.
@@ -153,12 +153,12 @@ CREATE TABLE lease_owners (
 -- The settings of the indexes below, by part: 'keywords' is the fingerprint of the analyzer, 'embedding' the space of
 -- the serving vectors, 'reembedding' that of the second ones. 'serving table' names the table that serves ('vectors' if
 -- there is no row).
-CREATE TABLE origins (
+CREATE TABLE index_metadata (
     part    TEXT PRIMARY KEY,
     made_by TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 -- A random number that identifies this database, so that index caches of another database are not used.
-INSERT INTO origins (part, made_by) VALUES ('store id', lower(hex(randomblob(8))));
+INSERT INTO index_metadata (part, made_by) VALUES ('store id', lower(hex(randomblob(8))));
 
 -- The terms of each active record, sorted and separated by blanks. `counts` are LEB128 numbers: the number of
 -- occurrences of each term, or a 0 and then only the terms that occur more than once.
@@ -180,7 +180,7 @@ CREATE TABLE vectors (
 ) STRICT;
 
 -- The vectors of another embedder, which replaces the one of `vectors`. When the table is complete, the two swap roles.
-CREATE TABLE second_vectors (
+CREATE TABLE secondary_vectors (
     record INTEGER PRIMARY KEY REFERENCES records,
     id     BLOB NOT NULL,
     scope  INTEGER NOT NULL REFERENCES scopes,
@@ -192,8 +192,8 @@ CREATE TABLE vector_tokens (
     record INTEGER PRIMARY KEY REFERENCES vectors ON DELETE CASCADE,
     tokens BLOB NOT NULL
 ) STRICT;
-CREATE TABLE second_vector_tokens (
-    record INTEGER PRIMARY KEY REFERENCES second_vectors ON DELETE CASCADE,
+CREATE TABLE secondary_vector_tokens (
+    record INTEGER PRIMARY KEY REFERENCES secondary_vectors ON DELETE CASCADE,
     tokens BLOB NOT NULL
 ) STRICT;
 
@@ -203,7 +203,7 @@ CREATE TABLE changes (
     record INTEGER NOT NULL,
     -- A random number. An index cache stores that of its newest change. After a backup is restored, the same change has
     -- another number, so that newer caches are not used.
-    mark   INTEGER NOT NULL DEFAULT 0
+    nonce   INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- ---- Graph ----
@@ -464,14 +464,14 @@ CREATE VIEW memory_embeddings AS
            length(v.vector) / 4 AS dim, v.vector AS vector_blob,
            -- The space is written as `model (dimensions, metric)`: the text before the last parenthesis is the model.
            (SELECT substr(o.made_by, 1, length(rtrim(o.made_by, replace(o.made_by, '(', ''))) - 2)
-            FROM origins o WHERE o.part = 'embedding') AS model,
+            FROM index_metadata o WHERE o.part = 'embedding') AS model,
            strftime('%Y-%m-%dT%H:%M:%fZ', r.recorded_at / 1000000.0, 'unixepoch') AS created_at
     FROM (
         SELECT record, vector FROM vectors
-        WHERE NOT EXISTS (SELECT 1 FROM origins WHERE part = 'serving table' AND made_by = 'second_vectors')
+        WHERE NOT EXISTS (SELECT 1 FROM index_metadata WHERE part = 'serving table' AND made_by = 'secondary_vectors')
         UNION ALL
-        SELECT record, vector FROM second_vectors
-        WHERE EXISTS (SELECT 1 FROM origins WHERE part = 'serving table' AND made_by = 'second_vectors')
+        SELECT record, vector FROM secondary_vectors
+        WHERE EXISTS (SELECT 1 FROM index_metadata WHERE part = 'serving table' AND made_by = 'secondary_vectors')
     ) v JOIN records r ON r.record = v.record
     WHERE r.state = 'active' AND r.kind NOT LIKE 'ledger/%';
 

@@ -68,7 +68,7 @@ pub(crate) async fn r9_deleted_records_stay_deleted(test_db: TestDatabase) {
     let removed = memory.forget(&lin(), gone).await.unwrap();
     let forgotten = &removed.removed;
     assert!(removed.records() >= 3, "with what was made from it: {removed:?}");
-    assert_eq!((forgotten.records["turn"], forgotten.withdrawn), (1, removed.records() - 1));
+    assert_eq!((forgotten.records["turn"], forgotten.cascade_deleted), (1, removed.records() - 1));
     assert_eq!((forgotten.keywords, forgotten.vectors), (removed.records(), removed.records()), "{removed:?}");
     assert!(forgotten.mentions >= 2 && forgotten.tombstones == removed.records(), "{removed:?}");
     silent(&memory, "deleted").await;
@@ -91,7 +91,7 @@ pub(crate) async fn r9_deleted_records_stay_deleted(test_db: TestDatabase) {
     silent(&memory, "opened again").await;
     // 7. export, 8. import into another memory that still has it
     let (records, buried) = (everything(&memory).await, tombstones(&memory).await);
-    assert!(buried.iter().any(|tombstone| tombstone.id == gone && !tombstone.withdrawn));
+    assert!(buried.iter().any(|tombstone| tombstone.id == gone && !tombstone.cascade_deleted));
     let other = MemoryEngine::builder().clock(test_db.clock.clone()).background(false).build().await.unwrap();
     other.store(&lin(), again.clone(), PutMode::IfAbsent).await.unwrap();
     other.store(&lin(), records, PutMode::IfAbsent).await.unwrap();
@@ -106,7 +106,7 @@ pub(crate) async fn r9_deleted_records_stay_deleted(test_db: TestDatabase) {
     silent(&memory, "restored from a backup").await;
     // 10. search, 11. history: asked above at each step; the record itself
     assert_eq!(memory.get(&lin(), gone).await.unwrap(), None);
-    assert!(memory.remember(&story(None), Turn::user(&text).with_message_id("m1")).await.is_err(), "its id is barred");
+    assert!(memory.remember(&story(None), Turn::user(&text).with_message_id("m1")).await.is_err(), "its id is blocked");
     // 12. queue
     let stats = memory.stats(&lin()).await.unwrap();
     assert_eq!(

@@ -195,36 +195,36 @@ pub(crate) async fn deleted_bytes_are_not_in_the_file(stores: Stores) {
 
 /// The tables of Postgres that are backed up, with their columns.
 const BACKED_UP: [(&str, &str); 15] = [
-    ("addresses", "address, agent, branch, documents, ns, second_vectors, session, vectors"),
+    ("scopes", "scope, agent, branch, documents, ns, secondary_vectors, session, vectors"),
     ("audit_chains", "hash, pruned_hash, pruned_sequence, sequence, tenant"),
     (
         "audit_log",
         "action, actor_agent, actor_key, agent, branch, error, failed_entry, hash, operation, previous_hash, \
          record_count, records, sequence, session, tenant, username, written_at",
     ),
-    ("barred_contents", "content_hash, ns, withdrawn"),
+    ("blocked_contents", "content_hash, ns, cascade_deleted"),
     // Leases and delays of retries end with a backup.
-    ("backlog", "attempts, id, job, leased_at, leased_until, ns, owner, queued_at, reason, ticket"),
-    ("graph_aliases", "address, alias, entity, id, name, ns"),
-    ("graph_edges", "address, id, ns, number, relation, rule, source, target, valid_from, valid_until"),
-    ("graph_entities", "address, entity, id, kind, name, ns"),
-    ("keyword_documents", "address, counts, id, length, lexemes, ns, repeated_terms, terms"),
+    ("jobs", "attempts, id, job, leased_at, leased_until, ns, owner, queued_at, reason, ticket"),
+    ("graph_aliases", "scope, alias, entity, id, name, ns"),
+    ("graph_edges", "scope, id, ns, number, relation, rule, source, target, valid_from, valid_until"),
+    ("graph_entities", "scope, entity, id, kind, name, ns"),
+    ("keyword_documents", "scope, counts, id, length, lexemes, ns, repeated_terms, terms"),
     ("namespaces", "ns, tenant, username"),
     (
         "records",
-        "address, confidence, content_hash, derived_from, emotion, entities, expires_at, folded, id, importance, kind, \
+        "scope, confidence, content_hash, derived_from, emotion, entities, expires_at, folded, id, importance, kind, \
          message_id, metadata, ns, occurred_at, pinned, place, recorded_at, revision, role, round, scene, sequence, \
          speaker, state, tags, text, topic, trust, valid_from, valid_until",
     ),
-    ("second_vectors", "address, embedding, id, ns, tokens"),
+    ("secondary_vectors", "scope, embedding, id, ns, tokens"),
     ("synonym_verdicts", "accepted, first, ns, second"),
-    ("tombstones", "address, content_hash, deleted_at, id, ns, withdrawn"),
-    ("vectors", "address, embedding, id, ns, tokens"),
+    ("tombstones", "scope, content_hash, deleted_at, id, ns, cascade_deleted"),
+    ("vectors", "scope, embedding, id, ns, tokens"),
 ];
 /// Tables of which not every column is backed up: the id and the time of a group of synonyms have no meaning, and
-/// `origins` also describes indexes of this server.
+/// `index_metadata` also describes indexes of this server.
 const BACKED_UP_IN_PART: [(&str, &str); 2] =
-    [("origins", "made_by, part"), ("synonym_map", "category, created_at, id, ns, synonyms, term")];
+    [("index_metadata", "made_by, part"), ("synonym_map", "category, created_at, id, ns, synonyms, term")];
 /// Tables without content of their own.
 const DERIVED: [&str; 3] = ["lease_owners", "memory_schema", "record_groups"];
 

@@ -118,7 +118,8 @@ pub(crate) async fn contents(engine: &MemoryEngine, scopes: &[Scope]) -> BTreeMa
         let tombstones = engine.admin().tombstones(scope, None, 100_000).await.unwrap();
         for tombstone in tombstones.into_iter().filter(|tombstone| tombstone.scope.namespace() == *scope) {
             let key = format!("tombstone {} of {scope}", tombstone.id);
-            contents.insert(key, json!([tombstone.scope, tombstone.content_hash.to_string(), tombstone.withdrawn]));
+            contents
+                .insert(key, json!([tombstone.scope, tombstone.content_hash.to_string(), tombstone.cascade_deleted]));
         }
         let mut groups = engine.synonyms().store().list(scope).await.unwrap();
         groups.sort_by_key(|group| group.key());

@@ -10,8 +10,8 @@ DROP INDEX records_by_scope;
 
 -- damage: an index has other columns
 -- expect: index-missing
-DROP INDEX backlog_by_job;
-CREATE INDEX backlog_by_job ON backlog (ticket);
+DROP INDEX jobs_by_job;
+CREATE INDEX jobs_by_job ON jobs (ticket);
 
 -- damage: a view of the story is missing
 -- expect: view-missing
@@ -29,7 +29,7 @@ DROP TABLE graph_edges;
 
 -- damage: a column is missing
 -- expect: column-missing
-ALTER TABLE backlog DROP COLUMN reason;
+ALTER TABLE jobs DROP COLUMN reason;
 
 -- damage: a value violates a CHECK constraint
 -- expect: row-invalid
@@ -37,27 +37,27 @@ UPDATE synonym_verdicts SET accepted = 7;
 
 -- damage: the space of the vectors cannot be read
 -- expect: space-unreadable
-UPDATE origins SET made_by = 'words' WHERE part = 'embedding';
+UPDATE index_metadata SET made_by = 'words' WHERE part = 'embedding';
 
 -- damage: the analyzer is not recorded
 -- expect: index-unrecorded
-DELETE FROM origins WHERE part = 'keywords';
+DELETE FROM index_metadata WHERE part = 'keywords';
 
 -- damage: the serving table does not exist
 -- expect: serving-table-unknown
-INSERT INTO origins (part, made_by) VALUES ('serving table', 'third_vectors');
+INSERT INTO index_metadata (part, made_by) VALUES ('serving table', 'third_vectors');
 
 -- damage: the id of the database is missing
 -- expect: store-id-missing
-DELETE FROM origins WHERE part = 'store id';
+DELETE FROM index_metadata WHERE part = 'store id';
 
 -- damage: the id of the database cannot be read
 -- expect: store-id-missing
-UPDATE origins SET made_by = 'not a number' WHERE part = 'store id';
+UPDATE index_metadata SET made_by = 'not a number' WHERE part = 'store id';
 
 -- damage: the epoch of the caches cannot be read
 -- expect: cache-epoch-unreadable
-INSERT OR REPLACE INTO origins (part, made_by) VALUES ('side files', 'zzz');
+INSERT OR REPLACE INTO index_metadata (part, made_by) VALUES ('cache epoch', 'zzz');
 
 -- damage: the change log is empty
 -- expect: change-log-empty
@@ -146,9 +146,9 @@ UPDATE records SET round = -1 WHERE text = 'old phone number';
 
 -- damage: a deleted record is back
 -- expect: record-deleted
-INSERT INTO tombstones (namespace, id, scope, content_hash, deleted_at, withdrawn)
+INSERT INTO tombstones (namespace, id, scope, content_hash, deleted_at, cascade_deleted)
 SELECT r.namespace, r.id, r.scope, c.content_hash, 0, 1
-FROM records r JOIN barred_contents c ON c.namespace = r.namespace
+FROM records r JOIN blocked_contents c ON c.namespace = r.namespace
 WHERE r.text = 'old phone number' LIMIT 1;
 
 -- damage: a derivation is missing
@@ -174,47 +174,47 @@ UPDATE tombstones SET scope = 999;
 
 -- damage: deleted content is not blocked
 -- expect: tombstone-unblocked
-DELETE FROM barred_contents;
+DELETE FROM blocked_contents;
 
 -- damage: deleted content is blocked as derived content
 -- expect: tombstone-weak
-UPDATE barred_contents SET withdrawn = 1;
+UPDATE blocked_contents SET cascade_deleted = 1;
 
 -- damage: blocked content has no user
 -- expect: block-orphan
-INSERT INTO barred_contents (namespace, content_hash, withdrawn) VALUES (999, zeroblob(32), 0);
+INSERT INTO blocked_contents (namespace, content_hash, cascade_deleted) VALUES (999, zeroblob(32), 0);
 
 -- damage: a queued job has no record
 -- expect: queue-orphan
-INSERT INTO backlog (job, record, leased_until) VALUES ('keywords', 999, -9223372036854775808);
+INSERT INTO jobs (job, record, leased_until) VALUES ('keywords', 999, -9223372036854775808);
 
 -- damage: a queued job has an unknown name
 -- expect: queue-job-unknown
-UPDATE backlog SET job = 'dance' WHERE job = 'metadata';
+UPDATE jobs SET job = 'dance' WHERE job = 'metadata';
 
 -- damage: a job is queued for a second version
 -- expect: queue-version-missing
-UPDATE backlog SET job = 'reembedding' WHERE job = 'metadata';
+UPDATE jobs SET job = 'reembedding' WHERE job = 'metadata';
 
 -- damage: a job is leased to an unknown owner
 -- expect: queue-owner-unknown
-UPDATE backlog SET owner = 42, leased_at = 1000, leased_until = 60001000 WHERE job = 'embedding';
+UPDATE jobs SET owner = 42, leased_at = 1000, leased_until = 60001000 WHERE job = 'embedding';
 
 -- damage: a lease ends in a hundred thousand years
 -- expect: queue-lease-too-long
-UPDATE backlog SET leased_at = 1000, leased_until = 9223372036854775806 WHERE job = 'keywords';
+UPDATE jobs SET leased_at = 1000, leased_until = 9223372036854775806 WHERE job = 'keywords';
 
 -- damage: a number of attempts is negative
 -- expect: queue-attempts-invalid
-UPDATE backlog SET attempts = -3 WHERE job = 'embedding';
+UPDATE jobs SET attempts = -3 WHERE job = 'embedding';
 
 -- damage: a failed job has no reason
 -- expect: queue-reason-missing
-UPDATE backlog SET reason = NULL WHERE job = 'graph';
+UPDATE jobs SET reason = NULL WHERE job = 'graph';
 
 -- damage: a ticket is negative
 -- expect: queue-ticket-invalid
-UPDATE backlog SET ticket = -5 WHERE job = 'keywords';
+UPDATE jobs SET ticket = -5 WHERE job = 'keywords';
 
 -- damage: terms belong to no record
 -- expect: keyword-orphan
@@ -307,7 +307,7 @@ WHERE record = (SELECT record FROM records WHERE text = 'gin and tonic');
 
 -- damage: vectors of a second version are left over
 -- expect: second-vectors-unused
-INSERT INTO second_vectors (record, id, scope, vector) SELECT record, id, scope, vector FROM vectors LIMIT 2;
+INSERT INTO secondary_vectors (record, id, scope, vector) SELECT record, id, scope, vector FROM vectors LIMIT 2;
 
 -- damage: the vector of a record is missing
 -- expect: vector-missing
@@ -368,8 +368,8 @@ DELETE FROM keyword_documents WHERE record = (SELECT record FROM records WHERE t
 INSERT INTO vectors (record, id, scope, vector)
 SELECT 999, x'000000000000000000000000000000aa', scope, vector FROM vectors LIMIT 1;
 UPDATE graph_edges SET rule = '';
-INSERT INTO backlog (job, record, leased_until) VALUES ('keywords', 999, -9223372036854775808);
-DELETE FROM barred_contents;
+INSERT INTO jobs (job, record, leased_until) VALUES ('keywords', 999, -9223372036854775808);
+DELETE FROM blocked_contents;
 
 -- damage: a group of records has a wrong count
 -- expect: record-groups-wrong
@@ -396,8 +396,8 @@ DROP INDEX keyword_documents_by_lexeme;
 
 -- damage: an index has other columns
 -- expect: index-missing
-DROP INDEX backlog_by_ticket;
-CREATE INDEX backlog_by_ticket ON backlog (ns);
+DROP INDEX jobs_by_ticket;
+CREATE INDEX jobs_by_ticket ON jobs (ns);
 
 -- damage: an index is not valid
 -- expect: index-invalid
@@ -405,7 +405,7 @@ UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'graph_edges_by_source
 
 -- damage: the vector index is recorded and missing
 -- expect: vector-index-missing
-INSERT INTO origins (part, made_by) VALUES ('vector index', '((embedding::vector(8)) vector_cosine_ops)');
+INSERT INTO index_metadata (part, made_by) VALUES ('vector index', '((embedding::vector(8)) vector_cosine_ops)');
 
 -- damage: views are missing
 -- expect: view-missing
@@ -432,8 +432,8 @@ ALTER TABLE graph_aliases DROP CONSTRAINT graph_aliases_pkey;
 -- damage: a foreign key is missing and rows violate it
 -- expect: constraint-missing keyword-orphan keyword-count-wrong
 ALTER TABLE keyword_documents DROP CONSTRAINT keyword_documents_ns_id_fkey;
-INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes, repeated_terms)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', address, length, terms, counts, lexemes, repeated_terms
+INSERT INTO keyword_documents (ns, id, scope, length, terms, counts, lexemes, repeated_terms)
+SELECT ns, '00000000-0000-0000-0000-0000000000aa', scope, length, terms, counts, lexemes, repeated_terms
 FROM keyword_documents LIMIT 1;
 
 -- damage: triggers of a table are switched off
@@ -446,33 +446,33 @@ DROP TABLE synonym_verdicts;
 
 -- damage: a column is missing
 -- expect: column-missing
-ALTER TABLE backlog DROP COLUMN reason;
+ALTER TABLE jobs DROP COLUMN reason;
 
 -- damage: the space of the vectors cannot be read
 -- expect: space-unreadable
-UPDATE origins SET made_by = 'words' WHERE part = 'embedding';
+UPDATE index_metadata SET made_by = 'words' WHERE part = 'embedding';
 
 -- damage: the analyzer is not recorded
 -- expect: index-unrecorded
-DELETE FROM origins WHERE part = 'keywords';
+DELETE FROM index_metadata WHERE part = 'keywords';
 
 -- damage: the serving table does not exist
 -- expect: serving-table-unknown
-INSERT INTO origins (part, made_by) VALUES ('serving table', 'third_vectors');
+INSERT INTO index_metadata (part, made_by) VALUES ('serving table', 'third_vectors');
 
 -- damage: a scope has no user
 -- expect: scope-orphan
-INSERT INTO addresses (ns, address, agent, session, branch) SELECT gen_random_uuid(), address, agent, session, branch
-FROM addresses LIMIT 1;
+INSERT INTO scopes (ns, scope, agent, session, branch) SELECT gen_random_uuid(), scope, agent, session, branch
+FROM scopes LIMIT 1;
 
 -- damage: a session has a name with white space at its end
 -- expect: scope-name-invalid
-INSERT INTO addresses (ns, address, agent, session, branch) SELECT ns, gen_random_uuid(), '', 'sunday ', ''
+INSERT INTO scopes (ns, scope, agent, session, branch) SELECT ns, gen_random_uuid(), '', 'sunday ', ''
 FROM namespaces LIMIT 1;
 
 -- damage: a session has another name
 -- expect: scope-id-wrong
-INSERT INTO addresses (ns, address, agent, session, branch) SELECT ns, gen_random_uuid(), '', 'sunday', ''
+INSERT INTO scopes (ns, scope, agent, session, branch) SELECT ns, gen_random_uuid(), '', 'sunday', ''
 FROM namespaces LIMIT 1;
 
 -- damage: a user has the id of another name
@@ -481,7 +481,7 @@ INSERT INTO namespaces (ns, tenant, username) VALUES (gen_random_uuid(), 'defaul
 
 -- damage: a record has no scope
 -- expect: record-scope-missing
-UPDATE records SET address = gen_random_uuid() WHERE kind = 'ledger/companion';
+UPDATE records SET scope = gen_random_uuid() WHERE kind = 'ledger/companion';
 
 -- damage: a record has an unknown state
 -- expect: record-state-unknown
@@ -537,9 +537,9 @@ UPDATE records SET round = -1 WHERE text = 'old phone number';
 
 -- damage: a deleted record is back
 -- expect: record-deleted
-INSERT INTO tombstones (ns, id, address, content_hash, deleted_at, withdrawn)
-SELECT r.ns, r.id, r.address, c.content_hash, 0, true
-FROM records r JOIN barred_contents c ON c.ns = r.ns
+INSERT INTO tombstones (ns, id, scope, content_hash, deleted_at, cascade_deleted)
+SELECT r.ns, r.id, r.scope, c.content_hash, 0, true
+FROM records r JOIN blocked_contents c ON c.ns = r.ns
 WHERE r.text = 'old phone number' LIMIT 1;
 
 -- damage: a content hash is wrong
@@ -556,66 +556,66 @@ UPDATE records SET kind = 'ledger/forgetting' WHERE kind = 'ledger/companion';
 
 -- damage: a tombstone has no scope
 -- expect: tombstone-scope-missing
-UPDATE tombstones SET address = gen_random_uuid();
+UPDATE tombstones SET scope = gen_random_uuid();
 
 -- damage: deleted content is not blocked
 -- expect: tombstone-unblocked
-DELETE FROM barred_contents;
+DELETE FROM blocked_contents;
 
 -- damage: deleted content is blocked as derived content
 -- expect: tombstone-weak
-UPDATE barred_contents SET withdrawn = true;
+UPDATE blocked_contents SET cascade_deleted = true;
 
 -- damage: blocked content has no user
 -- expect: block-orphan
-INSERT INTO barred_contents (ns, content_hash, withdrawn)
+INSERT INTO blocked_contents (ns, content_hash, cascade_deleted)
 VALUES (gen_random_uuid(), decode(repeat('00', 32), 'hex'), false);
 
 -- damage: a queued job has no record
 -- expect: queue-orphan
-INSERT INTO backlog (ns, job, id, ticket, leased_until)
+INSERT INTO jobs (ns, job, id, ticket, leased_until)
 SELECT ns, 'keywords', '00000000-0000-0000-0000-0000000000aa', gen_random_uuid(), -9223372036854775808
 FROM records LIMIT 1;
 
 -- damage: a queued job has an unknown name
 -- expect: queue-job-unknown
-UPDATE backlog SET job = 'dance' WHERE job = 'metadata';
+UPDATE jobs SET job = 'dance' WHERE job = 'metadata';
 
 -- damage: a job is queued for a second version
 -- expect: queue-version-missing
-UPDATE backlog SET job = 'reembedding' WHERE job = 'metadata';
+UPDATE jobs SET job = 'reembedding' WHERE job = 'metadata';
 
 -- damage: a job is leased to an unknown owner
 -- expect: queue-owner-unknown
-UPDATE backlog SET owner = 42, leased_at = 1000, leased_until = 60001000 WHERE job = 'embedding';
+UPDATE jobs SET owner = 42, leased_at = 1000, leased_until = 60001000 WHERE job = 'embedding';
 
 -- damage: a lease ends in a hundred thousand years
 -- expect: queue-lease-too-long
-UPDATE backlog SET leased_at = 1000, leased_until = 9223372036854775806 WHERE job = 'keywords';
+UPDATE jobs SET leased_at = 1000, leased_until = 9223372036854775806 WHERE job = 'keywords';
 
 -- damage: a number of attempts is negative
 -- expect: queue-attempts-invalid
-UPDATE backlog SET attempts = -3 WHERE job = 'embedding';
+UPDATE jobs SET attempts = -3 WHERE job = 'embedding';
 
 -- damage: a failed job has no reason
 -- expect: queue-reason-missing
-UPDATE backlog SET reason = NULL WHERE job = 'graph';
+UPDATE jobs SET reason = NULL WHERE job = 'graph';
 
 -- damage: terms belong to no record
 -- expect: keyword-orphan keyword-count-wrong
-INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes, repeated_terms)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', address, length, terms, counts, lexemes, repeated_terms
+INSERT INTO keyword_documents (ns, id, scope, length, terms, counts, lexemes, repeated_terms)
+SELECT ns, '00000000-0000-0000-0000-0000000000aa', scope, length, terms, counts, lexemes, repeated_terms
 FROM keyword_documents LIMIT 1;
 
 -- damage: a superseded record has terms
 -- expect: keyword-inactive keyword-count-wrong
-INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes, repeated_terms)
-SELECT r.ns, r.id, r.address, k.length, k.terms, k.counts, k.lexemes, k.repeated_terms
+INSERT INTO keyword_documents (ns, id, scope, length, terms, counts, lexemes, repeated_terms)
+SELECT r.ns, r.id, r.scope, k.length, k.terms, k.counts, k.lexemes, k.repeated_terms
 FROM records r JOIN keyword_documents k ON k.ns = r.ns WHERE r.text = 'old phone number' LIMIT 1;
 
 -- damage: terms have the scope of another session
 -- expect: keyword-scope-mismatch keyword-count-wrong
-UPDATE keyword_documents k SET address = o.address FROM records r, records o
+UPDATE keyword_documents k SET scope = o.scope FROM records r, records o
 WHERE r.text = 'gin and tonic' AND o.text LIKE 'docker runs%' AND k.ns = r.ns AND k.id = r.id;
 
 -- damage: counts of terms are cut
@@ -655,21 +655,21 @@ DELETE FROM keyword_documents;
 
 -- damage: a count of terms is wrong
 -- expect: keyword-count-wrong
-UPDATE addresses SET documents = documents + 3 WHERE session = 'monday';
+UPDATE scopes SET documents = documents + 3 WHERE session = 'monday';
 
 -- damage: a vector belongs to no record
 -- expect: vector-orphan vector-count-wrong
-INSERT INTO vectors (ns, id, address, embedding)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', address, embedding FROM vectors LIMIT 1;
+INSERT INTO vectors (ns, id, scope, embedding)
+SELECT ns, '00000000-0000-0000-0000-0000000000aa', scope, embedding FROM vectors LIMIT 1;
 
 -- damage: a superseded record has a vector
 -- expect: vector-inactive vector-count-wrong
-INSERT INTO vectors (ns, id, address, embedding)
-SELECT r.ns, r.id, r.address, v.embedding FROM records r, vectors v WHERE r.text = 'old phone number' LIMIT 1;
+INSERT INTO vectors (ns, id, scope, embedding)
+SELECT r.ns, r.id, r.scope, v.embedding FROM records r, vectors v WHERE r.text = 'old phone number' LIMIT 1;
 
 -- damage: a vector has the scope of another session
 -- expect: vector-scope-mismatch vector-count-wrong
-UPDATE vectors v SET address = o.address FROM records r, records o
+UPDATE vectors v SET scope = o.scope FROM records r, records o
 WHERE r.text = 'gin and tonic' AND o.text LIKE 'docker runs%' AND v.ns = r.ns AND v.id = r.id;
 
 -- damage: a vector is cut
@@ -688,7 +688,7 @@ WHERE id = (SELECT id FROM records WHERE text = 'gin and tonic');
 
 -- damage: vectors of a second version are left over
 -- expect: second-vectors-unused vector-count-wrong
-INSERT INTO second_vectors (ns, id, address, embedding) SELECT ns, id, address, embedding FROM vectors LIMIT 2;
+INSERT INTO secondary_vectors (ns, id, scope, embedding) SELECT ns, id, scope, embedding FROM vectors LIMIT 2;
 
 -- damage: the vector of a record is missing
 -- expect: vector-missing vector-count-wrong
@@ -696,34 +696,34 @@ DELETE FROM vectors WHERE id = (SELECT id FROM records WHERE text = 'gin and ton
 
 -- damage: a count of vectors is wrong
 -- expect: vector-count-wrong
-UPDATE addresses SET vectors = 0, second_vectors = 9;
+UPDATE scopes SET vectors = 0, secondary_vectors = 9;
 
 -- damage: an entity belongs to no record
 -- expect: graph-orphan
-INSERT INTO graph_entities (ns, id, entity, address, name, kind)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', entity, address, name, kind FROM graph_entities LIMIT 1;
+INSERT INTO graph_entities (ns, id, entity, scope, name, kind)
+SELECT ns, '00000000-0000-0000-0000-0000000000aa', entity, scope, name, kind FROM graph_entities LIMIT 1;
 
 -- damage: a relation belongs to no record
 -- expect: graph-orphan
-INSERT INTO graph_edges (ns, id, number, source, relation, target, address)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', number, source, relation, target, address
+INSERT INTO graph_edges (ns, id, number, source, relation, target, scope)
+SELECT ns, '00000000-0000-0000-0000-0000000000aa', number, source, relation, target, scope
 FROM graph_edges LIMIT 1;
 
 -- damage: a superseded record has an entity
 -- expect: graph-inactive
-INSERT INTO graph_entities (ns, id, entity, address, name, kind)
-SELECT r.ns, r.id, g.entity, r.address, g.name, g.kind FROM records r, graph_entities g
+INSERT INTO graph_entities (ns, id, entity, scope, name, kind)
+SELECT r.ns, r.id, g.entity, r.scope, g.name, g.kind FROM records r, graph_entities g
 WHERE r.text = 'old phone number' LIMIT 1;
 
 -- damage: an entity has the scope of another session
 -- expect: graph-scope-mismatch
-UPDATE graph_entities g SET address = o.address FROM records r, records o
+UPDATE graph_entities g SET scope = o.scope FROM records r, records o
 WHERE r.text LIKE 'docker runs%' AND o.text = 'gin and tonic' AND g.ns = r.ns AND g.id = r.id;
 
 -- damage: an alias has no entity
 -- expect: graph-alias-dangling
-INSERT INTO graph_aliases (ns, id, entity, alias, address, name)
-SELECT ns, id, gen_random_uuid(), alias, address, name FROM graph_aliases LIMIT 1;
+INSERT INTO graph_aliases (ns, id, entity, alias, scope, name)
+SELECT ns, id, gen_random_uuid(), alias, scope, name FROM graph_aliases LIMIT 1;
 
 -- damage: the rule of a relation cannot be read
 -- expect: graph-rule-invalid
@@ -745,10 +745,10 @@ FROM synonym_verdicts LIMIT 1;
 -- damage: the contents of several tables disagree
 -- expect: keyword-missing keyword-count-wrong vector-orphan vector-count-wrong graph-rule-invalid queue-orphan
 DELETE FROM keyword_documents WHERE id = (SELECT id FROM records WHERE text = 'gin and tonic');
-INSERT INTO vectors (ns, id, address, embedding)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', address, embedding FROM vectors LIMIT 1;
+INSERT INTO vectors (ns, id, scope, embedding)
+SELECT ns, '00000000-0000-0000-0000-0000000000aa', scope, embedding FROM vectors LIMIT 1;
 UPDATE graph_edges SET rule = '';
-INSERT INTO backlog (ns, job, id, ticket, leased_until)
+INSERT INTO jobs (ns, job, id, ticket, leased_until)
 SELECT ns, 'keywords', '00000000-0000-0000-0000-0000000000aa', gen_random_uuid(), -9223372036854775808
 FROM records LIMIT 1;
 

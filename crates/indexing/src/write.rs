@@ -106,7 +106,7 @@ impl IndexedStore {
             self.index_separately(scope, writes, &written).await?;
         }
         count_queued(written.iter().flat_map(|written| written.pending.iter().map(|job| job.as_str())));
-        if written.iter().any(|written| !written.pending.is_empty() || !written.withdrawn.is_empty()) {
+        if written.iter().any(|written| !written.pending.is_empty() || !written.cascade_deleted.is_empty()) {
             self.wake();
         }
         Ok(written)
@@ -153,7 +153,7 @@ impl IndexedStore {
             if written.outcome == Outcome::Updated && !target.is_indexed {
                 ids.push(written.id);
             }
-            ids.extend(&written.withdrawn);
+            ids.extend(&written.cascade_deleted);
             if !ids.is_empty() {
                 removed.entry(target.user).or_default().extend(ids);
             }

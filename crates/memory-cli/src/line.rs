@@ -120,8 +120,8 @@ fn parse_tombstone(value: Value, default: &Scope) -> Result<Tombstone> {
     let id = require("id")?.parse()?;
     let content_hash = require("content_hash")?.parse()?;
     let deleted_at = require("deleted_at")?.parse()?;
-    let withdrawn = keys.take("withdrawn").is_some_and(|value| value == Value::Bool(true));
-    Ok(Tombstone::new(id, address(&mut keys, default)?, content_hash, deleted_at).with_withdrawn(withdrawn))
+    let cascade_deleted = keys.take("cascade_deleted").is_some_and(|value| value == Value::Bool(true));
+    Ok(Tombstone::new(id, address(&mut keys, default)?, content_hash, deleted_at).with_cascade_deleted(cascade_deleted))
 }
 
 /// The keys of a line that have not been read yet.
@@ -247,8 +247,8 @@ pub(crate) fn write_tombstone(tombstone: &Tombstone) -> Value {
     }
     keys.insert("content_hash".into(), json!(tombstone.content_hash.to_string()));
     keys.insert("deleted_at".into(), json!(tombstone.deleted_at));
-    if tombstone.withdrawn {
-        keys.insert("withdrawn".into(), json!(true));
+    if tombstone.cascade_deleted {
+        keys.insert("cascade_deleted".into(), json!(true));
     }
     json!({ "tombstone": keys })
 }

@@ -81,7 +81,7 @@ impl RecordStore for MemoryRecordStore {
         for (result, source) in results.iter_mut().zip(changed_sources) {
             let Some((namespace, id)) = source else { continue };
             let mut removed = RemovalCounts::default();
-            result.withdrawn = tables.delete_derived(&namespace, &[id].into(), &batch, now, &mut removed);
+            result.cascade_deleted = tables.delete_derived(&namespace, &[id].into(), &batch, now, &mut removed);
         }
         Ok(results)
     }
@@ -113,7 +113,7 @@ impl RecordStore for MemoryRecordStore {
             derived.extend(tables.delete_derived(&namespace, &sources, &BTreeSet::new(), deleted_at, &mut removed));
         }
         derived.retain(|id| !requested.contains(id));
-        removed.withdrawn = derived.len() as u64;
+        removed.cascade_deleted = derived.len() as u64;
         deleted_ids.extend(derived);
         Ok(DeletionReport { ids: deleted_ids, removed })
     }

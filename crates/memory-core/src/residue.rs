@@ -35,7 +35,7 @@ pub struct ResidueProbe {
     /// The [salted](SaltedHash) hash of the content.
     pub content: SaltedHash,
     /// True for a cascade deletion.
-    pub withdrawn: bool,
+    pub cascade_deleted: bool,
 }
 
 /// The part of a store that a search for traces reads.
@@ -221,7 +221,7 @@ impl ResidueProbes {
     /// Returns the contents of the deleted records of all users, for [`DeletedContents::find`].
     pub fn contents(&self) -> DeletedContents<'_> {
         let mut contents: Vec<(&Scope, SaltedHash, bool)> =
-            self.records.iter().map(|probe| (&probe.namespace, probe.content, probe.withdrawn)).collect();
+            self.records.iter().map(|probe| (&probe.namespace, probe.content, probe.cascade_deleted)).collect();
         contents.sort_unstable();
         DeletedContents { salt: self.salt, contents }
     }
@@ -247,8 +247,8 @@ impl DeletedContents<'_> {
         let hash = self.salt.hash(content);
         let first = self.contents.partition_point(|(user, other, _)| (*user, *other) < (namespace, hash));
         // A record that was deleted itself sorts before those that were cascade-deleted.
-        let (user, other, withdrawn) = self.contents.get(first)?;
-        (*user == namespace && *other == hash).then_some(*withdrawn)
+        let (user, other, cascade_deleted) = self.contents.get(first)?;
+        (*user == namespace && *other == hash).then_some(*cascade_deleted)
     }
 }
 
@@ -383,16 +383,16 @@ mod tests {
             namespace: lin.clone(),
             id: RecordId::new(),
             content: salt.hash(&content),
-            withdrawn: false,
+            cascade_deleted: false,
         };
         let probes = ResidueProbes::new(salt, vec![probe.clone()]);
         assert_eq!(probes.contents().find(&lin, &content), Some(false));
         assert_eq!(probes.contents().find(&mei, &content), None);
         assert_eq!(probes.contents().find(&lin, &ContentHash::of("another")), None);
-        let withdrawn = ResidueProbe { id: RecordId::new(), withdrawn: true, ..probe.clone() };
-        let cascaded = ResidueProbes::new(salt, vec![withdrawn.clone()]);
+        let cascade_deleted = ResidueProbe { id: RecordId::new(), cascade_deleted: true, ..probe.clone() };
+        let cascaded = ResidueProbes::new(salt, vec![cascade_deleted.clone()]);
         assert_eq!(cascaded.contents().find(&lin, &content), Some(true));
-        let both = ResidueProbes::new(salt, vec![withdrawn, probe.clone()]);
+        let both = ResidueProbes::new(salt, vec![cascade_deleted, probe.clone()]);
         assert_eq!(both.contents().find(&lin, &content), Some(false));
         assert_ne!(Salt::from_bytes([8; 32]).hash(&content), probe.content);
         assert!(probes.find(&lin, probe.id).is_some() && probes.find(&mei, probe.id).is_none());

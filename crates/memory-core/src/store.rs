@@ -48,8 +48,8 @@ use crate::{
 ///
 /// If a record is deleted or its text changes, every record that names it in `derived_from`, directly or through
 /// others, is deleted in the same transaction, at any address of the user (cascade deletion). The tombstones of these
-/// records are marked as [withdrawn](Tombstone::withdrawn), and their other sources are queued for the [job that
-/// derives such records](Job::making).
+/// records are marked as [cascade-deleted](Tombstone::cascade_deleted), and their other sources are queued for the
+/// [job that derives such records](Job::making).
 ///
 /// # Cancel safety
 /// If a future is dropped, the call either has no effect or completes. It is never applied in part.
@@ -64,7 +64,7 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// A new record is queued for the jobs in [`WriteResult::pending`], and so is one with a changed text, [named
     /// speaker](Record::named_speaker) or [indexed](Record::is_indexed) state. A record that is no longer indexed is
     /// removed from the derived indexes and the queue. If the text of a record is replaced, the records that were
-    /// derived from the old text are deleted, unless the same batch writes them: see [`WriteResult::withdrawn`].
+    /// derived from the old text are deleted, unless the same batch writes them: see [`WriteResult::cascade_deleted`].
     ///
     /// # Errors
     /// `InvalidInput` for a record that fails [`Record::validate`]; `Unauthorized` for an address outside of `scope`;
@@ -187,8 +187,8 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
                 records.searched += page.records.len() as u64;
                 for record in page.records.iter().filter(|record| !deleted.contains(&record.id)) {
                     records.ids += record.derived_from.iter().filter(|source| deleted.contains(source)).count() as u64;
-                    if let Some(withdrawn) = contents.find(namespace, &record.content_hash()) {
-                        report.add_copy(record.id, Tombstone::bars_content_for(record.trust, withdrawn));
+                    if let Some(cascade_deleted) = contents.find(namespace, &record.content_hash()) {
+                        report.add_copy(record.id, Tombstone::blocks_content_for(record.trust, cascade_deleted));
                     }
                 }
                 query.after = page.next;
@@ -231,8 +231,8 @@ const _: fn(&dyn RecordStore) = |_| {};
 ///
 /// A tombstone blocks the id permanently. Within the same user it also blocks imported and derived records with the
 /// same content, which would restore the deleted data. New statements of a person, a model or a tool are not blocked
-/// ([`Trust::User`], [`Trust::Assistant`], [`Trust::Tool`]). The content of a [withdrawn](Self::withdrawn) record may
-/// be derived again from other records.
+/// ([`Trust::User`], [`Trust::Assistant`], [`Trust::Tool`]). The content of a [cascade-deleted](Self::cascade_deleted)
+/// record may be derived again from other records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Tombstone {
@@ -248,27 +248,27 @@ pub struct Tombstone {
     /// True for a cascade deletion: a source of the record was deleted or changed. False if the record itself was
     /// deleted.
     #[serde(default)]
-    pub withdrawn: bool,
+    pub cascade_deleted: bool,
 }
 
 impl Tombstone {
-    /// Creates the tombstone of a deleted record, not withdrawn.
+    /// Creates the tombstone of a deleted record, not cascade-deleted.
     pub fn new(id: RecordId, scope: Scope, content_hash: ContentHash, deleted_at: Timestamp) -> Self {
-        Self { id, scope, content_hash, deleted_at, withdrawn: false }
+        Self { id, scope, content_hash, deleted_at, cascade_deleted: false }
     }
 
-    /// Sets [`withdrawn`](Self::withdrawn).
+    /// Sets [`cascade_deleted`](Self::cascade_deleted).
     #[must_use]
-    pub fn with_withdrawn(mut self, withdrawn: bool) -> Self {
-        self.withdrawn = withdrawn;
+    pub fn with_cascade_deleted(mut self, cascade_deleted: bool) -> Self {
+        self.cascade_deleted = cascade_deleted;
         self
     }
 
     /// Returns true if a tombstone blocks records of this trust with the same content.
-    pub fn bars_content_for(trust: Trust, withdrawn: bool) -> bool {
+    pub fn blocks_content_for(trust: Trust, cascade_deleted: bool) -> bool {
         match trust {
             Trust::Import => true,
-            Trust::Derived => !withdrawn,
+            Trust::Derived => !cascade_deleted,
             Trust::User | Trust::Assistant | Trust::Tool => false,
         }
     }

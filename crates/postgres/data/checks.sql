@@ -2,12 +2,12 @@
 -- `checkup/contents.rs` has further checks, of values that SQL cannot read.
 
 -- check: scope-orphan
-SELECT a.address::text AS example FROM addresses a
+SELECT a.scope::text AS example FROM scopes a
 WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.ns = a.ns);
 
 -- check: record-scope-missing
 SELECT r.id::text AS example FROM records r
-WHERE NOT EXISTS (SELECT FROM addresses a WHERE a.ns = r.ns AND a.address = r.address);
+WHERE NOT EXISTS (SELECT FROM scopes a WHERE a.ns = r.ns AND a.scope = r.scope);
 
 -- check: record-state-unknown
 SELECT r.id::text AS example FROM records r WHERE r.state NOT IN ({states});
@@ -52,70 +52,70 @@ SELECT r.id::text AS example FROM records r JOIN tombstones b ON b.ns = r.ns AND
 
 -- check: tombstone-scope-missing
 SELECT b.id::text AS example FROM tombstones b
-WHERE NOT EXISTS (SELECT FROM addresses a WHERE a.ns = b.ns AND a.address = b.address);
+WHERE NOT EXISTS (SELECT FROM scopes a WHERE a.ns = b.ns AND a.scope = b.scope);
 
 -- check: tombstone-unblocked
 SELECT b.id::text AS example FROM tombstones b
-WHERE NOT EXISTS (SELECT FROM barred_contents c WHERE c.ns = b.ns AND c.content_hash = b.content_hash);
+WHERE NOT EXISTS (SELECT FROM blocked_contents c WHERE c.ns = b.ns AND c.content_hash = b.content_hash);
 -- repair: tombstone-unblocked
-INSERT INTO barred_contents (ns, content_hash, withdrawn)
-SELECT b.ns, b.content_hash, bool_and(b.withdrawn) FROM tombstones b GROUP BY b.ns, b.content_hash
+INSERT INTO blocked_contents (ns, content_hash, cascade_deleted)
+SELECT b.ns, b.content_hash, bool_and(b.cascade_deleted) FROM tombstones b GROUP BY b.ns, b.content_hash
 ON CONFLICT (ns, content_hash) DO NOTHING;
 
 -- check: tombstone-weak
 SELECT b.id::text AS example
-FROM tombstones b JOIN barred_contents c ON c.ns = b.ns AND c.content_hash = b.content_hash
-WHERE c.withdrawn AND NOT b.withdrawn;
+FROM tombstones b JOIN blocked_contents c ON c.ns = b.ns AND c.content_hash = b.content_hash
+WHERE c.cascade_deleted AND NOT b.cascade_deleted;
 -- repair: tombstone-weak
-UPDATE barred_contents c SET withdrawn = false FROM tombstones b
-WHERE b.ns = c.ns AND b.content_hash = c.content_hash AND c.withdrawn AND NOT b.withdrawn;
+UPDATE blocked_contents c SET cascade_deleted = false FROM tombstones b
+WHERE b.ns = c.ns AND b.content_hash = c.content_hash AND c.cascade_deleted AND NOT b.cascade_deleted;
 
 -- check: block-orphan
-SELECT c.ns::text AS example FROM barred_contents c
+SELECT c.ns::text AS example FROM blocked_contents c
 WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.ns = c.ns);
 
 -- check: queue-orphan
-SELECT b.id::text AS example FROM backlog b
+SELECT b.id::text AS example FROM jobs b
 WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = b.ns AND r.id = b.id);
 -- repair: queue-orphan
-DELETE FROM backlog b WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = b.ns AND r.id = b.id);
+DELETE FROM jobs b WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = b.ns AND r.id = b.id);
 
 -- check: queue-job-unknown
-SELECT b.id::text AS example FROM backlog b WHERE b.job NOT IN ({jobs});
+SELECT b.id::text AS example FROM jobs b WHERE b.job NOT IN ({jobs});
 -- repair: queue-job-unknown
-DELETE FROM backlog WHERE job NOT IN ({jobs});
+DELETE FROM jobs WHERE job NOT IN ({jobs});
 
 -- check: queue-version-missing
-SELECT b.id::text AS example FROM backlog b
-WHERE b.job = 'reembedding' AND NOT EXISTS (SELECT FROM origins o WHERE o.part = 'reembedding');
+SELECT b.id::text AS example FROM jobs b
+WHERE b.job = 'reembedding' AND NOT EXISTS (SELECT FROM index_metadata o WHERE o.part = 'reembedding');
 -- repair: queue-version-missing
-DELETE FROM backlog WHERE job = 'reembedding' AND NOT EXISTS (SELECT FROM origins o WHERE o.part = 'reembedding');
+DELETE FROM jobs WHERE job = 'reembedding' AND NOT EXISTS (SELECT FROM index_metadata o WHERE o.part = 'reembedding');
 
 -- check: queue-owner-unknown
-SELECT b.id::text AS example FROM backlog b
+SELECT b.id::text AS example FROM jobs b
 WHERE b.leased_until NOT IN ({free}, {dead}) AND b.owner IS NOT NULL
   AND NOT EXISTS (SELECT FROM lease_owners o WHERE o.owner = b.owner);
 -- repair: queue-owner-unknown
-UPDATE backlog b SET leased_until = {free}, owner = NULL
+UPDATE jobs b SET leased_until = {free}, owner = NULL
 WHERE b.leased_until NOT IN ({free}, {dead}) AND b.owner IS NOT NULL
   AND NOT EXISTS (SELECT FROM lease_owners o WHERE o.owner = b.owner);
 
 -- check: queue-lease-too-long
-SELECT b.id::text AS example FROM backlog b
+SELECT b.id::text AS example FROM jobs b
 WHERE b.leased_until NOT IN ({free}, {dead}) AND b.leased_until::numeric - b.leased_at::numeric > {max_lease};
 -- repair: queue-lease-too-long
-UPDATE backlog SET leased_until = {free}, owner = NULL
+UPDATE jobs SET leased_until = {free}, owner = NULL
 WHERE leased_until NOT IN ({free}, {dead}) AND leased_until::numeric - leased_at::numeric > {max_lease};
 
 -- check: queue-attempts-invalid
-SELECT b.id::text AS example FROM backlog b WHERE b.attempts NOT BETWEEN 0 AND 4294967295;
+SELECT b.id::text AS example FROM jobs b WHERE b.attempts NOT BETWEEN 0 AND 4294967295;
 -- repair: queue-attempts-invalid
-UPDATE backlog SET attempts = 0 WHERE attempts NOT BETWEEN 0 AND 4294967295;
+UPDATE jobs SET attempts = 0 WHERE attempts NOT BETWEEN 0 AND 4294967295;
 
 -- check: queue-reason-missing
-SELECT b.id::text AS example FROM backlog b WHERE b.leased_until = {dead} AND b.reason IS NULL;
+SELECT b.id::text AS example FROM jobs b WHERE b.leased_until = {dead} AND b.reason IS NULL;
 -- repair: queue-reason-missing
-UPDATE backlog SET leased_until = {free}, attempts = 0, owner = NULL WHERE leased_until = {dead} AND reason IS NULL;
+UPDATE jobs SET leased_until = {free}, attempts = 0, owner = NULL WHERE leased_until = {dead} AND reason IS NULL;
 
 -- check: keyword-orphan
 SELECT k.id::text AS example FROM keyword_documents k
@@ -131,43 +131,43 @@ DELETE FROM keyword_documents k USING records r WHERE r.ns = k.ns AND r.id = k.i
 
 -- check: keyword-scope-mismatch
 SELECT r.id::text AS example FROM keyword_documents k JOIN records r ON r.ns = k.ns AND r.id = k.id
-WHERE k.address <> r.address;
+WHERE k.scope <> r.scope;
 -- repair: keyword-scope-mismatch
-UPDATE keyword_documents k SET address = r.address FROM records r
-WHERE r.ns = k.ns AND r.id = k.id AND k.address <> r.address;
+UPDATE keyword_documents k SET scope = r.scope FROM records r
+WHERE r.ns = k.ns AND r.id = k.id AND k.scope <> r.scope;
 
 -- check: keyword-missing
 SELECT r.id::text AS example FROM records r
 WHERE {indexed} AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.ns = r.ns AND k.id = r.id)
-  AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'keywords');
+  AND NOT EXISTS (SELECT FROM jobs b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'keywords');
 -- repair: keyword-missing
-INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
 SELECT r.ns, 'keywords', r.id, '{ticket}'::uuid, {free}, {now} FROM records r
 WHERE {indexed} AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.ns = r.ns AND k.id = r.id)
 ON CONFLICT (ns, job, id) DO NOTHING;
 
 -- check: vector-orphan
 SELECT v.id::text AS example
-FROM (SELECT ns, id FROM vectors UNION ALL SELECT ns, id FROM second_vectors) v
+FROM (SELECT ns, id FROM vectors UNION ALL SELECT ns, id FROM secondary_vectors) v
 WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = v.ns AND r.id = v.id);
 -- repair: vector-orphan
 DELETE FROM vectors v WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = v.ns AND r.id = v.id);
-DELETE FROM second_vectors v WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = v.ns AND r.id = v.id);
+DELETE FROM secondary_vectors v WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = v.ns AND r.id = v.id);
 
 -- check: vector-inactive
 SELECT r.id::text AS example
-FROM (SELECT ns, id FROM vectors UNION ALL SELECT ns, id FROM second_vectors) v
+FROM (SELECT ns, id FROM vectors UNION ALL SELECT ns, id FROM secondary_vectors) v
      JOIN records r ON r.ns = v.ns AND r.id = v.id
 WHERE NOT {indexed};
 -- repair: vector-inactive
 DELETE FROM vectors v USING records r WHERE r.ns = v.ns AND r.id = v.id AND NOT {indexed};
-DELETE FROM second_vectors v USING records r WHERE r.ns = v.ns AND r.id = v.id AND NOT {indexed};
+DELETE FROM secondary_vectors v USING records r WHERE r.ns = v.ns AND r.id = v.id AND NOT {indexed};
 
 -- check: second-vectors-unused
 SELECT v.id::text AS example FROM {other} v
-WHERE NOT EXISTS (SELECT FROM origins o WHERE o.part = 'reembedding');
+WHERE NOT EXISTS (SELECT FROM index_metadata o WHERE o.part = 'reembedding');
 -- repair: second-vectors-unused
-DELETE FROM {other} WHERE NOT EXISTS (SELECT FROM origins o WHERE o.part = 'reembedding');
+DELETE FROM {other} WHERE NOT EXISTS (SELECT FROM index_metadata o WHERE o.part = 'reembedding');
 
 -- check: vector-dimensions-wrong
 SELECT v.id::text AS example FROM {serving} v WHERE vector_dims(v.embedding) <> {serving_dimensions}
@@ -175,7 +175,7 @@ UNION ALL
 SELECT v.id::text FROM {other} v WHERE vector_dims(v.embedding) <> {other_dimensions};
 -- repair: vector-dimensions-wrong
 DELETE FROM {serving} WHERE vector_dims(embedding) <> {serving_dimensions};
-INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
 SELECT v.ns, 'reembedding', v.id, '{ticket}'::uuid, {free}, {now} FROM {other} v
 WHERE vector_dims(v.embedding) <> {other_dimensions}
 ON CONFLICT (ns, job, id) DO NOTHING;
@@ -187,66 +187,66 @@ UNION ALL
 SELECT v.id::text FROM {other} v WHERE vector_norm(v.embedding) = 0;
 -- repair: vector-unreadable
 DELETE FROM {serving} WHERE vector_norm(embedding) = 0;
-INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
 SELECT v.ns, 'reembedding', v.id, '{ticket}'::uuid, {free}, {now} FROM {other} v WHERE vector_norm(v.embedding) = 0
 ON CONFLICT (ns, job, id) DO NOTHING;
 DELETE FROM {other} WHERE vector_norm(embedding) = 0;
 
 -- check: vector-scope-mismatch
 SELECT r.id::text AS example
-FROM (SELECT ns, id, address FROM vectors UNION ALL SELECT ns, id, address FROM second_vectors) v
+FROM (SELECT ns, id, scope FROM vectors UNION ALL SELECT ns, id, scope FROM secondary_vectors) v
      JOIN records r ON r.ns = v.ns AND r.id = v.id
-WHERE v.address <> r.address;
+WHERE v.scope <> r.scope;
 -- repair: vector-scope-mismatch
-UPDATE vectors v SET address = r.address FROM records r
-WHERE r.ns = v.ns AND r.id = v.id AND v.address <> r.address;
-UPDATE second_vectors v SET address = r.address FROM records r
-WHERE r.ns = v.ns AND r.id = v.id AND v.address <> r.address;
+UPDATE vectors v SET scope = r.scope FROM records r
+WHERE r.ns = v.ns AND r.id = v.id AND v.scope <> r.scope;
+UPDATE secondary_vectors v SET scope = r.scope FROM records r
+WHERE r.ns = v.ns AND r.id = v.id AND v.scope <> r.scope;
 
 -- check: vector-missing
 SELECT r.id::text AS example FROM records r
 WHERE {indexed} AND NOT EXISTS (SELECT FROM {serving} v WHERE v.ns = r.ns AND v.id = r.id)
-  AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'embedding');
+  AND NOT EXISTS (SELECT FROM jobs b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'embedding');
 -- repair: vector-missing
-INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
 SELECT r.ns, 'embedding', r.id, '{ticket}'::uuid, {free}, {now} FROM records r
 WHERE {indexed} AND NOT EXISTS (SELECT FROM {serving} v WHERE v.ns = r.ns AND v.id = r.id)
 ON CONFLICT (ns, job, id) DO NOTHING;
 
 -- check: keyword-count-wrong
-SELECT a.address::text AS example
-FROM addresses a LEFT JOIN (SELECT ns, address, count(*) AS entries FROM keyword_documents GROUP BY ns, address) k
-     ON k.ns = a.ns AND k.address = a.address
+SELECT a.scope::text AS example
+FROM scopes a LEFT JOIN (SELECT ns, scope, count(*) AS entries FROM keyword_documents GROUP BY ns, scope) k
+     ON k.ns = a.ns AND k.scope = a.scope
 WHERE a.documents <> coalesce(k.entries, 0);
 -- repair: keyword-count-wrong
-UPDATE addresses a SET documents = c.entries
+UPDATE scopes a SET documents = c.entries
 FROM (
-    SELECT b.ns, b.address, count(k.id) AS entries
-    FROM addresses b LEFT JOIN keyword_documents k ON k.ns = b.ns AND k.address = b.address GROUP BY b.ns, b.address
+    SELECT b.ns, b.scope, count(k.id) AS entries
+    FROM scopes b LEFT JOIN keyword_documents k ON k.ns = b.ns AND k.scope = b.scope GROUP BY b.ns, b.scope
 ) c
-WHERE c.ns = a.ns AND c.address = a.address AND a.documents <> c.entries;
+WHERE c.ns = a.ns AND c.scope = a.scope AND a.documents <> c.entries;
 
 -- check: vector-count-wrong
-SELECT a.address::text AS example
-FROM addresses a
-     LEFT JOIN (SELECT ns, address, count(*) AS entries FROM vectors GROUP BY ns, address) v
-     ON v.ns = a.ns AND v.address = a.address
-     LEFT JOIN (SELECT ns, address, count(*) AS entries FROM second_vectors GROUP BY ns, address) w
-     ON w.ns = a.ns AND w.address = a.address
-WHERE a.vectors <> coalesce(v.entries, 0) OR a.second_vectors <> coalesce(w.entries, 0);
+SELECT a.scope::text AS example
+FROM scopes a
+     LEFT JOIN (SELECT ns, scope, count(*) AS entries FROM vectors GROUP BY ns, scope) v
+     ON v.ns = a.ns AND v.scope = a.scope
+     LEFT JOIN (SELECT ns, scope, count(*) AS entries FROM secondary_vectors GROUP BY ns, scope) w
+     ON w.ns = a.ns AND w.scope = a.scope
+WHERE a.vectors <> coalesce(v.entries, 0) OR a.secondary_vectors <> coalesce(w.entries, 0);
 -- repair: vector-count-wrong
-UPDATE addresses a SET vectors = c.entries
+UPDATE scopes a SET vectors = c.entries
 FROM (
-    SELECT b.ns, b.address, count(v.id) AS entries
-    FROM addresses b LEFT JOIN vectors v ON v.ns = b.ns AND v.address = b.address GROUP BY b.ns, b.address
+    SELECT b.ns, b.scope, count(v.id) AS entries
+    FROM scopes b LEFT JOIN vectors v ON v.ns = b.ns AND v.scope = b.scope GROUP BY b.ns, b.scope
 ) c
-WHERE c.ns = a.ns AND c.address = a.address AND a.vectors <> c.entries;
-UPDATE addresses a SET second_vectors = c.entries
+WHERE c.ns = a.ns AND c.scope = a.scope AND a.vectors <> c.entries;
+UPDATE scopes a SET secondary_vectors = c.entries
 FROM (
-    SELECT b.ns, b.address, count(v.id) AS entries
-    FROM addresses b LEFT JOIN second_vectors v ON v.ns = b.ns AND v.address = b.address GROUP BY b.ns, b.address
+    SELECT b.ns, b.scope, count(v.id) AS entries
+    FROM scopes b LEFT JOIN secondary_vectors v ON v.ns = b.ns AND v.scope = b.scope GROUP BY b.ns, b.scope
 ) c
-WHERE c.ns = a.ns AND c.address = a.address AND a.second_vectors <> c.entries;
+WHERE c.ns = a.ns AND c.scope = a.scope AND a.secondary_vectors <> c.entries;
 
 -- check: graph-orphan
 SELECT g.id::text AS example
@@ -270,16 +270,16 @@ DELETE FROM graph_edges g USING records r WHERE r.ns = g.ns AND r.id = g.id AND 
 
 -- check: graph-scope-mismatch
 SELECT r.id::text AS example
-FROM (SELECT ns, id, address FROM graph_entities UNION ALL SELECT ns, id, address FROM graph_aliases
-      UNION ALL SELECT ns, id, address FROM graph_edges) g JOIN records r ON r.ns = g.ns AND r.id = g.id
-WHERE g.address <> r.address;
+FROM (SELECT ns, id, scope FROM graph_entities UNION ALL SELECT ns, id, scope FROM graph_aliases
+      UNION ALL SELECT ns, id, scope FROM graph_edges) g JOIN records r ON r.ns = g.ns AND r.id = g.id
+WHERE g.scope <> r.scope;
 -- repair: graph-scope-mismatch
-UPDATE graph_entities g SET address = r.address FROM records r
-WHERE r.ns = g.ns AND r.id = g.id AND g.address <> r.address;
-UPDATE graph_aliases g SET address = r.address FROM records r
-WHERE r.ns = g.ns AND r.id = g.id AND g.address <> r.address;
-UPDATE graph_edges g SET address = r.address FROM records r
-WHERE r.ns = g.ns AND r.id = g.id AND g.address <> r.address;
+UPDATE graph_entities g SET scope = r.scope FROM records r
+WHERE r.ns = g.ns AND r.id = g.id AND g.scope <> r.scope;
+UPDATE graph_aliases g SET scope = r.scope FROM records r
+WHERE r.ns = g.ns AND r.id = g.id AND g.scope <> r.scope;
+UPDATE graph_edges g SET scope = r.scope FROM records r
+WHERE r.ns = g.ns AND r.id = g.id AND g.scope <> r.scope;
 
 -- check: graph-alias-dangling
 SELECT r.id::text AS example FROM graph_aliases a JOIN records r ON r.ns = a.ns AND r.id = a.id
@@ -302,30 +302,30 @@ WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.ns = g.ns);
 SELECT p.part AS example
 FROM (SELECT 'keywords' AS part, EXISTS (SELECT FROM keyword_documents) AS is_used
       UNION ALL SELECT 'embedding', EXISTS (SELECT FROM {serving})) p
-WHERE p.is_used AND NOT EXISTS (SELECT FROM origins o WHERE o.part = p.part);
+WHERE p.is_used AND NOT EXISTS (SELECT FROM index_metadata o WHERE o.part = p.part);
 
 -- check: serving-table-unknown
-SELECT o.part AS example FROM origins o
-WHERE o.part = 'serving table' AND o.made_by NOT IN ('vectors', 'second_vectors');
+SELECT o.part AS example FROM index_metadata o
+WHERE o.part = 'serving table' AND o.made_by NOT IN ('vectors', 'secondary_vectors');
 -- repair: serving-table-unknown
-DELETE FROM origins WHERE part = 'serving table' AND made_by NOT IN ('vectors', 'second_vectors');
+DELETE FROM index_metadata WHERE part = 'serving table' AND made_by NOT IN ('vectors', 'secondary_vectors');
 
 -- check: record-groups-wrong
 WITH counted AS (
-    SELECT r.ns, r.address, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
+    SELECT r.ns, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
         min(r.occurred_at) AS oldest, max(r.occurred_at) AS newest, max(memory_record_edited_at(r.metadata)) AS edited_at
     FROM records r GROUP BY 1, 2, 3, 4, 5
 ), stored AS (
-    SELECT ns, address, kind, state, app, records, oldest, newest, edited_at FROM record_groups
+    SELECT ns, scope, kind, state, app, records, oldest, newest, edited_at FROM record_groups
 ), differences AS (
     (SELECT * FROM counted EXCEPT ALL SELECT * FROM stored)
     UNION ALL (SELECT * FROM stored EXCEPT ALL SELECT * FROM counted)
 )
-SELECT d.address::text AS example FROM (SELECT DISTINCT ns, address, kind, state, app FROM differences) d;
+SELECT d.scope::text AS example FROM (SELECT DISTINCT ns, scope, kind, state, app FROM differences) d;
 -- repair: record-groups-wrong
 LOCK TABLE records IN SHARE ROW EXCLUSIVE MODE;
 DELETE FROM record_groups;
-INSERT INTO record_groups (ns, address, kind, state, app, records, oldest, newest, edited_at)
-SELECT r.ns, r.address, r.kind, r.state, memory_record_app(r.metadata), count(*), min(r.occurred_at),
+INSERT INTO record_groups (ns, scope, kind, state, app, records, oldest, newest, edited_at)
+SELECT r.ns, r.scope, r.kind, r.state, memory_record_app(r.metadata), count(*), min(r.occurred_at),
     max(r.occurred_at), max(memory_record_edited_at(r.metadata))
 FROM records r GROUP BY 1, 2, 3, 4, 5;

@@ -171,7 +171,7 @@ async fn count_contents(
     let queue_counts = "SELECT count(*) FILTER (WHERE b.leased_until <> $2) AS waiting,
             min(b.queued_at) FILTER (WHERE b.leased_until <> $2) AS oldest,
             count(*) FILTER (WHERE b.leased_until = $2) AS given_up
-        FROM backlog b WHERE b.job = $1";
+        FROM jobs b WHERE b.job = $1";
     for job in Job::ALL {
         let row = sqlx::query(queue_counts).bind(job.as_str()).bind(LEASE_DEAD).fetch_one(&mut *connection).await?;
         let count = |column: &str| row.try_get::<i64, _>(column).map(|count| u64::try_from(count).unwrap_or_default());

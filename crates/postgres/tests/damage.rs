@@ -176,7 +176,7 @@ async fn a_damaged_row_costs_one_row_and_can_be_deleted() {
         columns.extend(check_damaged_row(&world, damage.name).await.into_iter().map(|record| record.column));
         store.close().await;
         let mut connection = PgConnection::connect(&database.url).await.unwrap();
-        for table in ["records", "backlog"] {
+        for table in ["records", "jobs"] {
             let sql = AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
             let rows: i64 = sqlx::query_scalar(sql).fetch_one(&mut connection).await.unwrap();
             assert_eq!(rows, 0, "{}: {table}", damage.name);

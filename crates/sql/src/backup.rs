@@ -12,9 +12,9 @@ pub enum BackupTable {
     IndexMetadata,
     /// The records.
     Records,
-    /// The tombstones: `id`, `content_hash`, `deleted_at`, `withdrawn`.
+    /// The tombstones: `id`, `content_hash`, `deleted_at`, `cascade_deleted`.
     Tombstones,
-    /// The contents that tombstones block: `content_hash`, `withdrawn`.
+    /// The contents that tombstones block: `content_hash`, `cascade_deleted`.
     BlockedContents,
     /// The terms of the records: `id`, `length`, `terms`, `counts`.
     Terms,

@@ -5,13 +5,13 @@ use memory_engine_vector_store::GenerationRole;
 
 use crate::index_metadata::IndexMetadata;
 
-/// The row of `origins` with the space of the serving version, and the job that makes its vectors.
+/// The row of `index_metadata` with the space of the serving version, and the job that makes its vectors.
 pub const SERVING_PART: &str = Job::Embedding.as_str();
-/// The row of `origins` with the space of the second version, and the job that fills it.
+/// The row of `index_metadata` with the space of the second version, and the job that fills it.
 pub const SECOND_PART: &str = Job::Reembedding.as_str();
-/// The row of `origins` with the table of the serving version.
+/// The row of `index_metadata` with the table of the serving version.
 pub const TABLE_PART: &str = "serving table";
-/// The rows of `origins` that describe the versions.
+/// The rows of `index_metadata` that describe the versions.
 pub const PARTS: [&str; 3] = [SERVING_PART, SECOND_PART, TABLE_PART];
 
 /// The renames of jobs, in order, that exchange the queued items of the two versions at the cut-over.
@@ -37,7 +37,7 @@ impl VectorTable {
     pub const fn name(self) -> &'static str {
         match self {
             Self::First => "vectors",
-            Self::Second => "second_vectors",
+            Self::Second => "secondary_vectors",
         }
     }
 
@@ -45,7 +45,7 @@ impl VectorTable {
     pub const fn token_table(self) -> &'static str {
         match self {
             Self::First => "vector_tokens",
-            Self::Second => "second_vector_tokens",
+            Self::Second => "secondary_vector_tokens",
         }
     }
 
@@ -87,7 +87,7 @@ pub struct EmbeddingVersions {
 }
 
 impl EmbeddingVersions {
-    /// Reads one row of `origins`. Rows that do not describe vectors are ignored.
+    /// Reads one row of `index_metadata`. Rows that do not describe vectors are ignored.
     pub fn read_part(&mut self, part: &str, made_by: String) {
         match part {
             SERVING_PART => self.serving = Some(made_by),

@@ -24,7 +24,7 @@ pub fn unfinished_deletions(namespaces: &[Scope]) -> Option<Finding> {
     Finding::of_list(ProblemKind::DeletionUnfinished, namespaces)
 }
 
-/// Returns the findings about the rows of `origins` that describe the embedding versions.
+/// Returns the findings about the rows of `index_metadata` that describe the embedding versions.
 pub fn check_spaces(versions: &EmbeddingVersions) -> Option<Finding> {
     let named = [(SERVING_PART, &versions.serving), (SECOND_PART, &versions.second)];
     let is_unreadable = |space: &Option<String>| space.as_deref().is_some_and(|s| EmbeddingSpace::parse(s).is_none());

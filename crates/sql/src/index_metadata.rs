@@ -1,6 +1,6 @@
 //! The analyzer and the embedding space that the indexes were made with.
 //!
-//! The table `origins` stores both. The functions here only decide; each backend reads and writes the table.
+//! The table `index_metadata` stores both. The functions here only decide; each backend reads and writes the table.
 
 use memory_engine_core::{EmbeddingSpace, Error, ErrorKind, Index, Result};
 

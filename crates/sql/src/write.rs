@@ -49,7 +49,7 @@ pub trait NamespaceState {
     fn has_tombstone(&self, id: RecordId) -> Result<bool, Self::Error>;
 
     /// Returns `None` if no record with this content was deleted. Otherwise returns true if all such records were only
-    /// [cascade-deleted](Tombstone::withdrawn), and false if one was deleted by the user.
+    /// [cascade-deleted](Tombstone::cascade_deleted), and false if one was deleted by the user.
     ///
     /// # Errors
     /// Those of the database.
@@ -123,11 +123,11 @@ fn index_entries(record: &Record, terms: Option<Terms>, embedding: Option<Embedd
 
 /// Returns true if a record with this content was deleted, and the content is blocked for the trust of this record.
 fn blocks_content<S: NamespaceState>(record: &Record, state: &S) -> Result<bool, S::Error> {
-    if !Tombstone::bars_content_for(record.trust, false) {
+    if !Tombstone::blocks_content_for(record.trust, false) {
         return Ok(false);
     }
     let cascade_deleted = state.deleted_content(record)?;
-    Ok(cascade_deleted.is_some_and(|cascade_deleted| Tombstone::bars_content_for(record.trust, cascade_deleted)))
+    Ok(cascade_deleted.is_some_and(|cascade_deleted| Tombstone::blocks_content_for(record.trust, cascade_deleted)))
 }
 
 /// A record to delete. Has only what its tombstone and the jobs of its sources need, because its other values may be
@@ -168,7 +168,7 @@ pub fn deletion_report(
     mut removed: RemovalCounts,
 ) -> DeletionReport {
     cascaded.retain(|id| !deleted.contains(id));
-    removed.withdrawn = cascaded.len() as u64;
+    removed.cascade_deleted = cascaded.len() as u64;
     let mut ids: Vec<RecordId> = requested.iter().copied().filter(|id| deleted.remove(id)).collect();
     ids.extend(cascaded);
     DeletionReport { ids, removed }

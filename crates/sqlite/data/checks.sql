@@ -102,82 +102,82 @@ WHERE NOT EXISTS (SELECT 1 FROM scopes s WHERE s.scope = b.scope)
 -- check: tombstone-unblocked
 SELECT record_id(b.id) AS example FROM tombstones b
 WHERE NOT EXISTS (
-    SELECT 1 FROM barred_contents c WHERE c.namespace = b.namespace AND c.content_hash = b.content_hash
+    SELECT 1 FROM blocked_contents c WHERE c.namespace = b.namespace AND c.content_hash = b.content_hash
 );
 -- repair: tombstone-unblocked
-INSERT OR IGNORE INTO barred_contents (namespace, content_hash, withdrawn)
-SELECT b.namespace, b.content_hash, min(b.withdrawn) FROM tombstones b GROUP BY b.namespace, b.content_hash;
+INSERT OR IGNORE INTO blocked_contents (namespace, content_hash, cascade_deleted)
+SELECT b.namespace, b.content_hash, min(b.cascade_deleted) FROM tombstones b GROUP BY b.namespace, b.content_hash;
 
 -- check: tombstone-weak
 SELECT record_id(b.id) AS example
-FROM tombstones b JOIN barred_contents c ON c.namespace = b.namespace AND c.content_hash = b.content_hash
-WHERE c.withdrawn > b.withdrawn;
+FROM tombstones b JOIN blocked_contents c ON c.namespace = b.namespace AND c.content_hash = b.content_hash
+WHERE c.cascade_deleted > b.cascade_deleted;
 -- repair: tombstone-weak
-UPDATE barred_contents AS c SET withdrawn = 0
-WHERE c.withdrawn <> 0 AND EXISTS (
+UPDATE blocked_contents AS c SET cascade_deleted = 0
+WHERE c.cascade_deleted <> 0 AND EXISTS (
     SELECT 1 FROM tombstones b
-    WHERE b.namespace = c.namespace AND b.content_hash = c.content_hash AND b.withdrawn = 0
+    WHERE b.namespace = c.namespace AND b.content_hash = c.content_hash AND b.cascade_deleted = 0
 );
 
 -- check: block-orphan
-SELECT 'user number ' || c.namespace AS example FROM barred_contents c
+SELECT 'user number ' || c.namespace AS example FROM blocked_contents c
 WHERE NOT EXISTS (SELECT 1 FROM namespaces n WHERE n.namespace = c.namespace);
 
 -- check: queue-orphan
-SELECT 'record number ' || b.record AS example FROM backlog b
+SELECT 'record number ' || b.record AS example FROM jobs b
 WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = b.record);
 -- repair: queue-orphan
-DELETE FROM backlog AS b WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = b.record);
+DELETE FROM jobs AS b WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = b.record);
 
 -- check: queue-job-unknown
-SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record WHERE b.job NOT IN ({jobs});
+SELECT record_id(r.id) AS example FROM jobs b JOIN records r ON r.record = b.record WHERE b.job NOT IN ({jobs});
 -- repair: queue-job-unknown
-DELETE FROM backlog WHERE job NOT IN ({jobs});
+DELETE FROM jobs WHERE job NOT IN ({jobs});
 
 -- check: queue-version-missing
-SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record
-WHERE b.job = 'reembedding' AND NOT EXISTS (SELECT 1 FROM origins o WHERE o.part = 'reembedding');
+SELECT record_id(r.id) AS example FROM jobs b JOIN records r ON r.record = b.record
+WHERE b.job = 'reembedding' AND NOT EXISTS (SELECT 1 FROM index_metadata o WHERE o.part = 'reembedding');
 -- repair: queue-version-missing
-DELETE FROM backlog
-WHERE job = 'reembedding' AND NOT EXISTS (SELECT 1 FROM origins o WHERE o.part = 'reembedding');
+DELETE FROM jobs
+WHERE job = 'reembedding' AND NOT EXISTS (SELECT 1 FROM index_metadata o WHERE o.part = 'reembedding');
 
 -- check: queue-owner-unknown
-SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record
+SELECT record_id(r.id) AS example FROM jobs b JOIN records r ON r.record = b.record
 WHERE b.leased_until NOT IN ({free}, {dead}) AND b.owner IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM lease_owners o WHERE o.owner = b.owner);
 -- repair: queue-owner-unknown
-UPDATE backlog AS b SET leased_until = {free}, owner = NULL
+UPDATE jobs AS b SET leased_until = {free}, owner = NULL
 WHERE b.leased_until NOT IN ({free}, {dead}) AND b.owner IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM lease_owners o WHERE o.owner = b.owner);
 
 -- check: queue-lease-too-long
-SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record
+SELECT record_id(r.id) AS example FROM jobs b JOIN records r ON r.record = b.record
 WHERE b.leased_until NOT IN ({free}, {dead})
   AND CAST(b.leased_until AS REAL) - CAST(b.leased_at AS REAL) > {max_lease};
 -- repair: queue-lease-too-long
-UPDATE backlog SET leased_until = {free}, owner = NULL
+UPDATE jobs SET leased_until = {free}, owner = NULL
 WHERE leased_until NOT IN ({free}, {dead}) AND CAST(leased_until AS REAL) - CAST(leased_at AS REAL) > {max_lease};
 
 -- check: queue-attempts-invalid
-SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record
+SELECT record_id(r.id) AS example FROM jobs b JOIN records r ON r.record = b.record
 WHERE b.attempts NOT BETWEEN 0 AND 4294967295;
 -- repair: queue-attempts-invalid
-UPDATE backlog SET attempts = 0 WHERE attempts NOT BETWEEN 0 AND 4294967295;
+UPDATE jobs SET attempts = 0 WHERE attempts NOT BETWEEN 0 AND 4294967295;
 
 -- check: queue-reason-missing
-SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record
+SELECT record_id(r.id) AS example FROM jobs b JOIN records r ON r.record = b.record
 WHERE b.leased_until = {dead} AND b.reason IS NULL;
 -- repair: queue-reason-missing
-UPDATE backlog SET leased_until = {free}, attempts = 0, owner = NULL WHERE leased_until = {dead} AND reason IS NULL;
+UPDATE jobs SET leased_until = {free}, attempts = 0, owner = NULL WHERE leased_until = {dead} AND reason IS NULL;
 
 -- check: queue-ticket-invalid
-SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record WHERE b.ticket < 0;
+SELECT record_id(r.id) AS example FROM jobs b JOIN records r ON r.record = b.record WHERE b.ticket < 0;
 -- repair: queue-ticket-invalid
-INSERT OR REPLACE INTO backlog (job, record, leased_until, attempts, reason, queued_at, leased_at)
+INSERT OR REPLACE INTO jobs (job, record, leased_until, attempts, reason, queued_at, leased_at)
 SELECT b.job, b.record, CASE b.leased_until WHEN {dead} THEN {dead} ELSE {free} END, b.attempts, b.reason, b.queued_at,
        b.leased_at
-FROM backlog b WHERE b.ticket < 0;
-DELETE FROM backlog WHERE ticket < 0;
+FROM jobs b WHERE b.ticket < 0;
+DELETE FROM jobs WHERE ticket < 0;
 
 -- check: keyword-orphan
 SELECT record_id(k.id) AS example FROM keyword_documents k
@@ -219,33 +219,33 @@ WHERE r.record = k.record AND k.scope <> r.scope
 -- check: keyword-missing
 SELECT record_id(r.id) AS example FROM records r
 WHERE {indexed} AND NOT EXISTS (SELECT 1 FROM keyword_documents k WHERE k.record = r.record)
-  AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'keywords');
+  AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.record = r.record AND b.job = 'keywords');
 -- repair: keyword-missing
-INSERT OR IGNORE INTO backlog (job, record, leased_until, queued_at)
+INSERT OR IGNORE INTO jobs (job, record, leased_until, queued_at)
 SELECT 'keywords', r.record, {free}, {now} FROM records r
 WHERE {indexed} AND NOT EXISTS (SELECT 1 FROM keyword_documents k WHERE k.record = r.record);
 
 -- check: vector-orphan
 SELECT record_id(v.id) AS example FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = v.record)
 UNION ALL
-SELECT record_id(v.id) FROM second_vectors v WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = v.record);
+SELECT record_id(v.id) FROM secondary_vectors v WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = v.record);
 -- repair: vector-orphan
 DELETE FROM vectors AS v WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = v.record);
-DELETE FROM second_vectors AS v WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = v.record);
+DELETE FROM secondary_vectors AS v WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = v.record);
 
 -- check: vector-inactive
 SELECT record_id(r.id) AS example FROM vectors v JOIN records r ON r.record = v.record WHERE NOT {indexed}
 UNION ALL
-SELECT record_id(r.id) FROM second_vectors v JOIN records r ON r.record = v.record WHERE NOT {indexed};
+SELECT record_id(r.id) FROM secondary_vectors v JOIN records r ON r.record = v.record WHERE NOT {indexed};
 -- repair: vector-inactive
 DELETE FROM vectors AS v WHERE EXISTS (SELECT 1 FROM records r WHERE r.record = v.record AND NOT {indexed});
-DELETE FROM second_vectors AS v WHERE EXISTS (SELECT 1 FROM records r WHERE r.record = v.record AND NOT {indexed});
+DELETE FROM secondary_vectors AS v WHERE EXISTS (SELECT 1 FROM records r WHERE r.record = v.record AND NOT {indexed});
 
 -- check: second-vectors-unused
 SELECT record_id(v.id) AS example FROM {other} v
-WHERE NOT EXISTS (SELECT 1 FROM origins o WHERE o.part = 'reembedding');
+WHERE NOT EXISTS (SELECT 1 FROM index_metadata o WHERE o.part = 'reembedding');
 -- repair: second-vectors-unused
-DELETE FROM {other} WHERE NOT EXISTS (SELECT 1 FROM origins o WHERE o.part = 'reembedding');
+DELETE FROM {other} WHERE NOT EXISTS (SELECT 1 FROM index_metadata o WHERE o.part = 'reembedding');
 
 -- check: vector-dimensions-wrong
 SELECT record_id(v.id) AS example FROM {serving} v WHERE length(v.vector) <> 4 * {serving_dimensions}
@@ -253,7 +253,7 @@ UNION ALL
 SELECT record_id(v.id) FROM {other} v WHERE length(v.vector) <> 4 * {other_dimensions};
 -- repair: vector-dimensions-wrong
 DELETE FROM {serving} WHERE length(vector) <> 4 * {serving_dimensions};
-INSERT OR IGNORE INTO backlog (job, record, leased_until, queued_at)
+INSERT OR IGNORE INTO jobs (job, record, leased_until, queued_at)
 SELECT 'reembedding', v.record, {free}, {now} FROM {other} v WHERE length(v.vector) <> 4 * {other_dimensions};
 DELETE FROM {other} WHERE length(vector) <> 4 * {other_dimensions};
 
@@ -263,31 +263,31 @@ UNION ALL
 SELECT record_id(v.id) FROM {other} v WHERE NOT is_vector(v.vector);
 -- repair: vector-unreadable
 DELETE FROM {serving} WHERE NOT is_vector(vector);
-INSERT OR IGNORE INTO backlog (job, record, leased_until, queued_at)
+INSERT OR IGNORE INTO jobs (job, record, leased_until, queued_at)
 SELECT 'reembedding', v.record, {free}, {now} FROM {other} v WHERE NOT is_vector(v.vector);
 DELETE FROM {other} WHERE NOT is_vector(vector);
 
 -- check: vector-id-mismatch
 SELECT record_id(r.id) AS example FROM vectors v JOIN records r ON r.record = v.record WHERE v.id <> r.id
 UNION ALL
-SELECT record_id(r.id) FROM second_vectors v JOIN records r ON r.record = v.record WHERE v.id <> r.id;
+SELECT record_id(r.id) FROM secondary_vectors v JOIN records r ON r.record = v.record WHERE v.id <> r.id;
 -- repair: vector-id-mismatch
 UPDATE vectors AS v SET id = r.id FROM records r WHERE r.record = v.record AND v.id <> r.id;
-UPDATE second_vectors AS v SET id = r.id FROM records r WHERE r.record = v.record AND v.id <> r.id;
+UPDATE secondary_vectors AS v SET id = r.id FROM records r WHERE r.record = v.record AND v.id <> r.id;
 
 -- check: vector-scope-mismatch
 SELECT record_id(r.id) AS example FROM vectors v JOIN records r ON r.record = v.record
 WHERE v.scope <> r.scope
   AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace)
 UNION ALL
-SELECT record_id(r.id) FROM second_vectors v JOIN records r ON r.record = v.record
+SELECT record_id(r.id) FROM secondary_vectors v JOIN records r ON r.record = v.record
 WHERE v.scope <> r.scope
   AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace);
 -- repair: vector-scope-mismatch
 UPDATE vectors AS v SET scope = r.scope FROM records r
 WHERE r.record = v.record AND v.scope <> r.scope
   AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace);
-UPDATE second_vectors AS v SET scope = r.scope FROM records r
+UPDATE secondary_vectors AS v SET scope = r.scope FROM records r
 WHERE r.record = v.record AND v.scope <> r.scope
   AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace);
 
@@ -295,34 +295,34 @@ WHERE r.record = v.record AND v.scope <> r.scope
 SELECT 'record number ' || t.record AS example FROM vector_tokens t
 WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = t.record)
 UNION ALL
-SELECT 'record number ' || t.record FROM second_vector_tokens t
-WHERE NOT EXISTS (SELECT 1 FROM second_vectors v WHERE v.record = t.record);
+SELECT 'record number ' || t.record FROM secondary_vector_tokens t
+WHERE NOT EXISTS (SELECT 1 FROM secondary_vectors v WHERE v.record = t.record);
 -- repair: token-vectors-orphan
 DELETE FROM vector_tokens AS t WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = t.record);
-DELETE FROM second_vector_tokens AS t WHERE NOT EXISTS (SELECT 1 FROM second_vectors v WHERE v.record = t.record);
+DELETE FROM secondary_vector_tokens AS t WHERE NOT EXISTS (SELECT 1 FROM secondary_vectors v WHERE v.record = t.record);
 
 -- check: token-vectors-unreadable
 SELECT 'record number ' || t.record AS example FROM vector_tokens t
 WHERE NOT is_tokens(t.tokens) AND EXISTS (SELECT 1 FROM vectors v WHERE v.record = t.record)
 UNION ALL
-SELECT 'record number ' || t.record FROM second_vector_tokens t
-WHERE NOT is_tokens(t.tokens) AND EXISTS (SELECT 1 FROM second_vectors v WHERE v.record = t.record);
+SELECT 'record number ' || t.record FROM secondary_vector_tokens t
+WHERE NOT is_tokens(t.tokens) AND EXISTS (SELECT 1 FROM secondary_vectors v WHERE v.record = t.record);
 -- repair: token-vectors-unreadable
-INSERT OR IGNORE INTO backlog (job, record, leased_until, queued_at)
+INSERT OR IGNORE INTO jobs (job, record, leased_until, queued_at)
 SELECT CASE '{serving}' WHEN 'vectors' THEN 'embedding' ELSE 'reembedding' END, t.record, {free}, {now}
 FROM vector_tokens t WHERE NOT is_tokens(t.tokens);
-INSERT OR IGNORE INTO backlog (job, record, leased_until, queued_at)
+INSERT OR IGNORE INTO jobs (job, record, leased_until, queued_at)
 SELECT CASE '{serving}' WHEN 'vectors' THEN 'reembedding' ELSE 'embedding' END, t.record, {free}, {now}
-FROM second_vector_tokens t WHERE NOT is_tokens(t.tokens);
+FROM secondary_vector_tokens t WHERE NOT is_tokens(t.tokens);
 DELETE FROM vector_tokens WHERE NOT is_tokens(tokens);
-DELETE FROM second_vector_tokens WHERE NOT is_tokens(tokens);
+DELETE FROM secondary_vector_tokens WHERE NOT is_tokens(tokens);
 
 -- check: vector-missing
 SELECT record_id(r.id) AS example FROM records r
 WHERE {indexed} AND NOT EXISTS (SELECT 1 FROM {serving} v WHERE v.record = r.record)
-  AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'embedding');
+  AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.record = r.record AND b.job = 'embedding');
 -- repair: vector-missing
-INSERT OR IGNORE INTO backlog (job, record, leased_until, queued_at)
+INSERT OR IGNORE INTO jobs (job, record, leased_until, queued_at)
 SELECT 'embedding', r.record, {free}, {now} FROM records r
 WHERE {indexed} AND NOT EXISTS (SELECT 1 FROM {serving} v WHERE v.record = r.record);
 
@@ -392,36 +392,36 @@ SELECT 'user number ' || v.namespace AS example FROM synonym_verdicts v WHERE NO
 SELECT p.part AS example
 FROM (SELECT 'keywords' AS part, EXISTS (SELECT 1 FROM keyword_documents) AS is_used
       UNION ALL SELECT 'embedding', EXISTS (SELECT 1 FROM {serving})) p
-WHERE p.is_used AND NOT EXISTS (SELECT 1 FROM origins o WHERE o.part = p.part);
+WHERE p.is_used AND NOT EXISTS (SELECT 1 FROM index_metadata o WHERE o.part = p.part);
 
 -- check: serving-table-unknown
-SELECT o.part AS example FROM origins o
-WHERE o.part = 'serving table' AND o.made_by NOT IN ('vectors', 'second_vectors');
+SELECT o.part AS example FROM index_metadata o
+WHERE o.part = 'serving table' AND o.made_by NOT IN ('vectors', 'secondary_vectors');
 -- repair: serving-table-unknown
-DELETE FROM origins WHERE part = 'serving table' AND made_by NOT IN ('vectors', 'second_vectors');
+DELETE FROM index_metadata WHERE part = 'serving table' AND made_by NOT IN ('vectors', 'secondary_vectors');
 
 -- check: store-id-missing
 SELECT 'store id' AS example
 WHERE NOT EXISTS (
-    SELECT 1 FROM origins o
+    SELECT 1 FROM index_metadata o
     WHERE o.part = 'store id' AND length(o.made_by) BETWEEN 1 AND 16 AND NOT o.made_by GLOB '*[^0-9a-f]*'
 );
 -- repair: store-id-missing
-INSERT OR REPLACE INTO origins (part, made_by) VALUES ('store id', lower(hex(randomblob(8))));
+INSERT OR REPLACE INTO index_metadata (part, made_by) VALUES ('store id', lower(hex(randomblob(8))));
 
 -- check: cache-epoch-unreadable
-SELECT o.part AS example FROM origins o
-WHERE o.part = 'side files'
+SELECT o.part AS example FROM index_metadata o
+WHERE o.part = 'cache epoch'
   AND (length(o.made_by) NOT BETWEEN 1 AND 16 OR o.made_by GLOB '*[^0-9a-f]*');
 -- repair: cache-epoch-unreadable
-DELETE FROM origins WHERE part = 'side files';
+DELETE FROM index_metadata WHERE part = 'cache epoch';
 
 -- check: change-log-empty
 SELECT 'changes' AS example
 WHERE NOT EXISTS (SELECT 1 FROM changes)
   AND (EXISTS (SELECT 1 FROM keyword_documents) OR EXISTS (SELECT 1 FROM {serving}));
 -- repair: change-log-empty
-INSERT INTO changes (record, mark) SELECT 0, random() WHERE NOT EXISTS (SELECT 1 FROM changes);
+INSERT INTO changes (record, nonce) SELECT 0, random() WHERE NOT EXISTS (SELECT 1 FROM changes);
 
 -- check: record-groups-wrong
 -- A transaction that changes records reads the times of groups with `stale` > 0 again.

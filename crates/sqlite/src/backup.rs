@@ -300,7 +300,7 @@ fn rebuild(copy: &DatabaseFile, result: &Path) -> Result<(), SqliteError> {
     if schema == schema::SCHEMA {
         end_leases(&connection)?;
     }
-    let sql = "DELETE FROM origins WHERE part IN (?1, ?2)";
+    let sql = "DELETE FROM index_metadata WHERE part IN (?1, ?2)";
     connection.execute(sql, [STAMP_KEY, EPOCH_KEY])?;
     create_file(result)?;
     let path = result.to_str().ok_or_else(|| Error::invalid("backup", "the path is not UTF-8; choose another one"))?;
@@ -328,7 +328,7 @@ fn remove_additions(connection: &Connection, schema: u32) -> Result<(), SqliteEr
 }
 
 fn end_leases(connection: &Connection) -> Result<(), SqliteError> {
-    let sql = "UPDATE backlog SET leased_until = ?1, owner = NULL, leased_at = 0 WHERE leased_until <> ?2";
+    let sql = "UPDATE jobs SET leased_until = ?1, owner = NULL, leased_at = 0 WHERE leased_until <> ?2";
     connection.execute(sql, params![LEASE_FREE, LEASE_DEAD])?;
     connection.execute("DELETE FROM lease_owners", [])?;
     Ok(())
@@ -348,7 +348,7 @@ fn unpack(file: &DatabaseFile, copy: &DatabaseFile) -> Result<BackupInfo> {
         schema::in_transaction(&mut connection, |transaction| {
             schema::migrate_to_latest(transaction, &copy.path)?;
             end_leases(transaction)?;
-            transaction.execute("DELETE FROM origins WHERE part IN (?1, ?2)", [STAMP_KEY, EPOCH_KEY])?;
+            transaction.execute("DELETE FROM index_metadata WHERE part IN (?1, ?2)", [STAMP_KEY, EPOCH_KEY])?;
             Ok(())
         })?;
         use_single_file(&connection)?;
@@ -367,7 +367,7 @@ fn restore_rows(copy: &DatabaseFile, result: &DatabaseFile, on_progress: OnProgr
         return Err(SqliteError::corrupt("rows that differ from their copy"));
     }
     // From here on this is another database than the one that was backed up.
-    let sql = "INSERT OR REPLACE INTO origins (part, made_by) VALUES ('store id', lower(hex(randomblob(8))))";
+    let sql = "INSERT OR REPLACE INTO index_metadata (part, made_by) VALUES ('store id', lower(hex(randomblob(8))))";
     target.execute(sql, [])?;
     target.execute_batch("COMMIT")?;
     check_integrity(&target)

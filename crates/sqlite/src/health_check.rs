@@ -33,7 +33,7 @@ use crate::{
 const QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
         min(b.queued_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
         count(*) FILTER (WHERE b.leased_until = ?2) AS dead
-    FROM backlog b WHERE b.job = ?1";
+    FROM jobs b WHERE b.job = ?1";
 
 /// Is called with the number of completed steps and the number of all steps.
 type OnProgress<'p> = &'p (dyn Fn(usize, usize) + 'p);

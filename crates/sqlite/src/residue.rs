@@ -53,7 +53,7 @@ pub(crate) fn search(
 ) -> Result<ResidueReport, SqliteError> {
     database_schema::read_schema(connection, path)?;
     let mut report = ResidueReport::new(format!("SQLite {}", rusqlite::version()));
-    let sql = "SELECT made_by FROM origins WHERE part = 'store id'";
+    let sql = "SELECT made_by FROM index_metadata WHERE part = 'store id'";
     report.store_id = connection.query_row(sql, [], |row| row.get(0)).optional()?;
     report.limits = LIMITS.map(str::to_owned).to_vec();
     if !probes.covers_database() {

@@ -72,11 +72,12 @@ pub async fn deleting_a_source_deletes_its_derivations(world: &World) {
     let deleted = world.records.delete(&session("a"), &[id(2), id(99)]).await.unwrap().ids;
     assert_eq!(deleted, [2, 3, 5].map(id), "the requested record, then its derivations at any address");
     assert_eq!(ids_in(world, &lin()).await, [1, 4, 6].map(id));
-    let withdrawn: Vec<_> = tombstones(world, &lin()).await.into_iter().map(|t| (t.id, t.withdrawn)).collect();
-    assert_eq!(withdrawn, [(id(2), false), (id(3), true), (id(5), true)]);
+    let cascade_deleted: Vec<_> =
+        tombstones(world, &lin()).await.into_iter().map(|t| (t.id, t.cascade_deleted)).collect();
+    assert_eq!(cascade_deleted, [(id(2), false), (id(3), true), (id(5), true)]);
     assert_eq!(world.records.delete(&lin(), &[id(4), id(1)]).await.unwrap().ids, [4, 1].map(id));
     let last = tombstones(world, &lin()).await.into_iter().find(|t| t.id == id(4)).unwrap();
-    assert!(!last.withdrawn, "it was requested, not cascade-deleted");
+    assert!(!last.cascade_deleted, "it was requested, not cascade-deleted");
     assert_eq!(world.records.derived(&lin(), &[1, 2, 3].map(id)).await.unwrap(), []);
 }
 
@@ -92,7 +93,7 @@ pub async fn deleting_several_sources_counts_each_record_once(world: &World) {
     let mut expected = RemovalCounts::default();
     expected.records =
         [("fact", 2), ("profile", 1), ("summary", 1), ("turn", 2)].map(|(k, n)| (k.to_owned(), n)).into();
-    (expected.withdrawn, expected.tombstones) = (3, 6);
+    (expected.cascade_deleted, expected.tombstones) = (3, 6);
     // Only the remaining turn is queued again. Sources that the same call deletes are not queued first.
     assert_eq!(queued(world, Job::Facts).await, [id(3)]);
     assert_eq!(queued(world, Job::Summary).await, []);
@@ -116,11 +117,11 @@ pub async fn replacing_a_text_deletes_its_derivations(world: &World) {
     put_family(world).await;
     let mut turn = numbered(&session("a"), 2);
     turn.metadata.insert("mood".into(), json!("glad"));
-    assert_eq!(world.put(&[&turn]).await[0].withdrawn, [], "the text is the same");
+    assert_eq!(world.put(&[&turn]).await[0].cascade_deleted, [], "the text is the same");
     turn.text = "MESSAGE  2".into();
-    assert_eq!(world.put(&[&turn]).await[0].withdrawn, [], "the normalised text is the same");
+    assert_eq!(world.put(&[&turn]).await[0].cascade_deleted, [], "the normalised text is the same");
     turn.text = "something else".into();
-    assert_eq!(world.put(&[&turn]).await[0].withdrawn, [3, 5].map(id));
+    assert_eq!(world.put(&[&turn]).await[0].cascade_deleted, [3, 5].map(id));
     assert_eq!(ids_in(world, &lin()).await, [1, 2, 4, 6].map(id));
 }
 
@@ -131,7 +132,7 @@ pub async fn derivations_of_the_same_batch_are_kept(world: &World) {
     let mut fact = derived_record(&session("a"), 4, Kind::FACT, &[1]);
     fact.text = "a new fact".into();
     let written = world.put(&[&fact, &turn]).await;
-    assert_eq!(written[1].withdrawn, [3, 5].map(id));
+    assert_eq!(written[1].cascade_deleted, [3, 5].map(id));
     assert_eq!(ids_in(world, &lin()).await, [1, 2, 4, 6].map(id));
 }
 

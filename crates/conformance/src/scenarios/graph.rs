@@ -399,7 +399,7 @@ pub async fn a_deletion_reports_removals_per_store(world: &World) {
     }
     let mut expected = RemovalCounts::default();
     expected.records = [("fact".to_owned(), 1), ("turn".to_owned(), 1)].into();
-    (expected.withdrawn, expected.keywords, expected.vectors) = (1, 2, 2);
+    (expected.cascade_deleted, expected.keywords, expected.vectors) = (1, 2, 2);
     (expected.mentions, expected.aliases, expected.relations) = (4, 4, 2);
     (expected.queued, expected.tombstones) = (before.0 - queued_and_tombstones().await.0, 2);
     assert!(expected.queued >= 2, "at least the embedding jobs");

@@ -18,7 +18,7 @@ fn probes(records: &[&Record]) -> ResidueProbes {
         namespace: record.scope.namespace(),
         id: record.id,
         content: SALT.hash(&record.content_hash()),
-        withdrawn: false,
+        cascade_deleted: false,
     };
     let probes = ResidueProbes::new(SALT, records.iter().map(probe).collect());
     let mut probes = probes.with_extent(SearchExtent::Database);
@@ -107,7 +107,7 @@ pub async fn remaining_records_with_the_content_are_listed(world: &World) {
     assert_eq!((report.residue(), &report.blocked_copies, report.other_copies), (0, &expected, 1), "{report:#?}");
     // A content that was only cascade-deleted may be derived again.
     let mut probe = probes(&[&records[0]]).records.remove(0);
-    probe.withdrawn = true;
+    probe.cascade_deleted = true;
     let report = world.records.find_residue(&ResidueProbes::new(SALT, vec![probe])).await.unwrap();
     assert_eq!((&report.blocked_copies, report.other_copies), (&vec![id(2)], 2), "{report:#?}");
 }

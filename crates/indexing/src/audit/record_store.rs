@@ -107,7 +107,7 @@ impl RecordStore for AuditedRecordStore {
         let results = self.run(announced.clone(), self.inner.put(scope, writes)).await?;
         for (user, result) in users.iter().zip(&results) {
             // Records that were derived after the text was read.
-            let missed = unannounced(result.withdrawn.iter().copied(), &announced);
+            let missed = unannounced(result.cascade_deleted.iter().copied(), &announced);
             if !missed.is_empty() {
                 self.auditor.report(author.cascade(user, &missed)).await;
             }

@@ -98,7 +98,7 @@ fn table(forgotten: &ForgetReport) -> String {
     let removed = &forgotten.removed;
     let kinds = removed.records.iter().map(|(kind, count)| (format!("records of kind {kind}"), *count));
     let rest = [
-        ("  of these, derived from deleted records", removed.withdrawn),
+        ("  of these, derived from deleted records", removed.cascade_deleted),
         ("records in the keyword index", removed.keywords),
         ("vectors", removed.vectors),
         ("mentions of entities in the graph", removed.mentions),

@@ -46,7 +46,7 @@ fn tombstones_round_trip() {
     let scope = Scope::user("lin").unwrap().with_session("s").unwrap();
     let content_hash = memory_engine::store::ContentHash::of("x");
     let tombstone =
-        Tombstone::new(RecordId::new(), scope, content_hash, Timestamp::from_micros(5)).with_withdrawn(true);
+        Tombstone::new(RecordId::new(), scope, content_hash, Timestamp::from_micros(5)).with_cascade_deleted(true);
     match read(&write_tombstone(&tombstone).to_string()).unwrap().line {
         ImportLine::Tombstone(again) => assert_eq!(again, tombstone),
         ImportLine::Record(_) => panic!("a tombstone was expected"),

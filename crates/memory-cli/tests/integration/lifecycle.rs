@@ -253,7 +253,9 @@ fn export_contains_everything_in_any_order() {
 
     let all = exported(&cli);
     let contains = |part: &str| all.iter().any(|line| line.contains(part));
-    for part in ["ledger/fork", "ledger/retraction", "\"fact\"", "\"summary\"", "\"withdrawn\":true", "\"revoked\""] {
+    for part in
+        ["ledger/fork", "ledger/retraction", "\"fact\"", "\"summary\"", "\"cascade_deleted\":true", "\"revoked\""]
+    {
         assert!(contains(part), "{part} is not in {all:#?}");
     }
     let lines = cli.run(&["export"]).ok();

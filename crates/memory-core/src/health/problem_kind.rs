@@ -86,10 +86,10 @@ problem_kinds! {
     TriggerDisabled = "trigger-disabled", Repair,
         "tables have triggers that are switched off", "switches them on";
     SpaceUnreadable = "space-unreadable", Manual,
-        "embedding spaces cannot be read", "restore the table `origins` from a backup, or run `memory reindex`";
+        "embedding spaces cannot be read", "restore the table `index_metadata` from a backup, or run `memory reindex`";
     IndexUnrecorded = "index-unrecorded", Manual,
         "indexes have entries but no recorded analyzer or embedding space",
-        "restore the table `origins` from a backup, or run `memory reindex`";
+        "restore the table `index_metadata` from a backup, or run `memory reindex`";
     ServingTableUnknown = "serving-table-unknown", Repair,
         "entries name a serving table that does not exist", "deletes them, so that the first table serves";
     StoreIdMissing = "store-id-missing", Repair,

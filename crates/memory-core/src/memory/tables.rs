@@ -152,7 +152,7 @@ impl RecordTables {
 
     fn is_content_blocked(&self, record: &Record) -> bool {
         let only_cascaded = self.deleted_contents.get(&(record.scope.namespace(), record.content_hash()));
-        only_cascaded.is_some_and(|only_cascaded| Tombstone::bars_content_for(record.trust, *only_cascaded))
+        only_cascaded.is_some_and(|only_cascaded| Tombstone::blocks_content_for(record.trust, *only_cascaded))
     }
 
     /// Checks a write. `planned` holds the records that earlier writes of the batch will store; adds the one of this
@@ -265,7 +265,7 @@ impl RecordTables {
         let deleted: Vec<Record> = deleted.filter_map(|key| self.records.get(&key)).cloned().collect();
         for record in &deleted {
             let tombstone = Tombstone::new(record.id, record.scope.clone(), record.content_hash(), now);
-            self.apply_tombstone(&tombstone.with_withdrawn(true), removed);
+            self.apply_tombstone(&tombstone.with_cascade_deleted(true), removed);
         }
         for record in &deleted {
             let Some(job) = Job::making(&record.kind) else { continue };
@@ -300,7 +300,7 @@ impl RecordTables {
             removed.count(record.kind.as_str());
         }
         let only_cascaded = self.deleted_contents.entry((key.0.clone(), tombstone.content_hash)).or_insert(true);
-        *only_cascaded &= tombstone.withdrawn;
+        *only_cascaded &= tombstone.cascade_deleted;
         let is_new = self.tombstones.insert(key, tombstone.clone()).is_none();
         removed.tombstones += u64::from(is_new);
         is_new
@@ -351,8 +351,8 @@ impl RecordTables {
                     Trace::Text(_) => rows.shared += 1,
                 });
             }
-            if let Some(withdrawn) = contents.find(&key.0, &record.content_hash()) {
-                report.add_copy(key.1, Tombstone::bars_content_for(record.trust, withdrawn));
+            if let Some(cascade_deleted) = contents.find(&key.0, &record.content_hash()) {
+                report.add_copy(key.1, Tombstone::blocks_content_for(record.trust, cascade_deleted));
             }
         }
         let positions = || positions.iter().filter(|((scope, _), _)| probes.covers(&scope.namespace()));

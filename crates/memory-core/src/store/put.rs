@@ -128,13 +128,13 @@ pub struct WriteResult {
     /// The jobs that this write has queued for the record.
     pub pending: Vec<Job>,
     /// The records that were derived from the replaced text, and were cascade-deleted.
-    pub withdrawn: Vec<RecordId>,
+    pub cascade_deleted: Vec<RecordId>,
 }
 
 impl WriteResult {
     /// Creates the result of a write that deleted no derived records.
     pub fn new(id: RecordId, outcome: Outcome, revision: u64, pending: Vec<Job>) -> Self {
-        Self { id, outcome, revision, pending, withdrawn: Vec::new() }
+        Self { id, outcome, revision, pending, cascade_deleted: Vec::new() }
     }
 }
 

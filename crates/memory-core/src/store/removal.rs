@@ -23,7 +23,7 @@ pub struct RemovalCounts {
     /// Number of records of each kind.
     pub records: BTreeMap<String, u64>,
     /// Number of these records that were deleted in a cascade, because they were derived from deleted ones.
-    pub withdrawn: u64,
+    pub cascade_deleted: u64,
     /// Number of records with terms in the keyword index.
     pub keywords: u64,
     /// Number of vectors.
@@ -57,7 +57,7 @@ impl AddAssign for RemovalCounts {
         for (kind, count) in other.records {
             *self.records.entry(kind).or_default() += count;
         }
-        self.withdrawn += other.withdrawn;
+        self.cascade_deleted += other.cascade_deleted;
         self.keywords += other.keywords;
         self.vectors += other.vectors;
         self.mentions += other.mentions;
@@ -76,12 +76,12 @@ mod tests {
     fn counts_are_added_per_kind() {
         let mut total = RemovalCounts { vectors: 2, queued: 1, ..RemovalCounts::default() };
         total.count("turn");
-        let mut added = RemovalCounts { vectors: 1, withdrawn: 1, tombstones: 2, ..RemovalCounts::default() };
+        let mut added = RemovalCounts { vectors: 1, cascade_deleted: 1, tombstones: 2, ..RemovalCounts::default() };
         added.count("turn");
         added.count("fact");
         total += added;
         assert_eq!(total.records, [("fact".to_owned(), 1), ("turn".to_owned(), 2)].into());
-        let counts = (total.total(), total.withdrawn, total.vectors, total.queued, total.tombstones);
+        let counts = (total.total(), total.cascade_deleted, total.vectors, total.queued, total.tombstones);
         assert_eq!(counts, (3, 1, 3, 1, 2));
     }
 }

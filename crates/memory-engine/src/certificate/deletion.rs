@@ -177,7 +177,7 @@ fn records(scope: &Scope, traced: &TracedRecords) -> Vec<CertifiedRecord> {
             id: probe.id,
             kind: kind.as_ref().map(|kind| kind.as_str().to_owned()),
             content: probe.content,
-            derived: probe.withdrawn,
+            derived: probe.cascade_deleted,
         }
     };
     traced.probes.records.iter().zip(&traced.kinds).map(of_probe).collect()

@@ -198,7 +198,7 @@ impl DeletionCertificate {
                 (None, _) => self.scope.namespace(),
             };
             let CertifiedRecord { id, content, derived, .. } = record;
-            records.push(ResidueProbe { namespace, id: *id, content: *content, withdrawn: *derived });
+            records.push(ResidueProbe { namespace, id: *id, content: *content, cascade_deleted: *derived });
         }
         Ok(ResidueProbes::new(self.salt, records))
     }

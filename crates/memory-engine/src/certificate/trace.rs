@@ -102,7 +102,12 @@ impl DeletionTrace {
                 continue;
             }
             let content = salt.hash(&tombstone.content_hash);
-            let probe = ResidueProbe { namespace: namespace.clone(), id: *id, content, withdrawn: tombstone.withdrawn };
+            let probe = ResidueProbe {
+                namespace: namespace.clone(),
+                id: *id,
+                content,
+                cascade_deleted: tombstone.cascade_deleted,
+            };
             found.insert(*id);
             records.insert(probe, kind);
         }
@@ -110,7 +115,7 @@ impl DeletionTrace {
             if deleted.contains(&id) && !tombstones.contains_key(&(namespace.clone(), id)) {
                 found.insert(id);
                 let content = salt.hash(&content);
-                records.insert(ResidueProbe { namespace, id, content, withdrawn: false }, Some(kind));
+                records.insert(ResidueProbe { namespace, id, content, cascade_deleted: false }, Some(kind));
             }
         }
         let (probes, kinds): (Vec<_>, Vec<_>) = records.into_iter().unzip();

@@ -140,7 +140,7 @@ fn check_store(verification: &mut CertificateVerification, certificate: &Deletio
     let (is_same, system) = (id.is_some() && id == found.store_id.as_deref(), &found.system);
     let store = if is_same { "the store of the certificate, or a copy of it" } else { "another store" };
     verification.add("store", true, format!("{system}: {store}"));
-    let is_queue = |place: &SearchedPlace| place.name.starts_with("backlog") || place.name.starts_with("jobs");
+    let is_queue = |place: &SearchedPlace| place.name.starts_with("jobs");
     let groups: [(&'static str, IsMember<'_>); 4] = [
         ("tables", &|place| matches!(place.kind, PlaceKind::Table | PlaceKind::Memory) && !is_queue(place)),
         ("indexes", &|place| place.kind == PlaceKind::Index && !is_queue(place)),

@@ -225,7 +225,7 @@ impl<'e> Merge<'e> {
     async fn write(&mut self, scope: &Scope, plan: &Plan, target: &StoreSnapshot) -> Result<()> {
         // Cascade deletions first, with the tombstones of the plan: the store would make the same ones with its time.
         let (cascaded, others): (Vec<_>, Vec<_>) =
-            plan.tombstones.iter().cloned().partition(|tombstone| tombstone.withdrawn);
+            plan.tombstones.iter().cloned().partition(|tombstone| tombstone.cascade_deleted);
         for page in cascaded.chunks(PAGE_RECORDS).chain(others.chunks(PAGE_RECORDS)) {
             self.target.admin().import_tombstones(scope, page).await?;
             self.report.tombstones += page.len() as u64;

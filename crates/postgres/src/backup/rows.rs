@@ -47,22 +47,22 @@ macro_rules! of_nobody {
 pub(super) fn select(table: BackupTable) -> &'static str {
     match table {
         BackupTable::IndexMetadata => of_nobody!(
-            "part, made_by FROM origins WHERE part IN ('keywords', 'embedding', 'reembedding', 'serving table')"
+            "part, made_by FROM index_metadata WHERE part IN ('keywords', 'embedding', 'reembedding', 'serving table')"
         ),
         BackupTable::Records => select_records!("records r"),
         BackupTable::Tombstones => {
             "SELECT n.tenant, n.username, a.agent, a.session, a.branch, x.id AS row_id, x.content_hash, x.deleted_at,
-                    x.withdrawn
+                    x.cascade_deleted
              FROM tombstones x JOIN namespaces n ON n.ns = x.ns
-                  JOIN addresses a ON a.ns = x.ns AND a.address = x.address"
+                  JOIN scopes a ON a.ns = x.ns AND a.scope = x.scope"
         }
-        BackupTable::BlockedContents => of_namespace!("x.content_hash, x.withdrawn", "barred_contents"),
+        BackupTable::BlockedContents => of_namespace!("x.content_hash, x.cascade_deleted", "blocked_contents"),
         BackupTable::Terms => of_namespace!("x.id AS row_id, x.length, x.terms, x.counts", "keyword_documents"),
         BackupTable::Vectors => of_namespace!("x.id AS row_id, x.embedding", "vectors"),
-        BackupTable::SecondVectors => of_namespace!("x.id AS row_id, x.embedding", "second_vectors"),
+        BackupTable::SecondVectors => of_namespace!("x.id AS row_id, x.embedding", "secondary_vectors"),
         BackupTable::Tokens => concat!(of_namespace!("x.id, x.tokens", "vectors"), " WHERE x.tokens IS NOT NULL"),
         BackupTable::SecondTokens => {
-            concat!(of_namespace!("x.id, x.tokens", "second_vectors"), " WHERE x.tokens IS NOT NULL")
+            concat!(of_namespace!("x.id, x.tokens", "secondary_vectors"), " WHERE x.tokens IS NOT NULL")
         }
         BackupTable::Entities => of_namespace!("x.id, x.entity, x.name, x.kind", "graph_entities"),
         BackupTable::Aliases => of_namespace!("x.id, x.entity, x.alias, x.name", "graph_aliases"),
@@ -84,7 +84,7 @@ pub(super) fn select(table: BackupTable) -> &'static str {
         BackupTable::Queue => concat!(
             of_namespace!(
                 "x.job, x.id, x.queued_at, x.attempts, x.reason, x.leased_until = 9223372036854775807 AS is_dead",
-                "backlog"
+                "jobs"
             ),
             " ORDER BY x.ticket"
         ),
@@ -119,7 +119,7 @@ fn insert(table: BackupTable) -> &'static str {
             concat!(
                 "INSERT INTO ",
                 $into,
-                " SELECT r.ns, r.id, r.address, ",
+                " SELECT r.ns, r.id, r.scope, ",
                 $columns,
                 " FROM json_array_elements($1::text::json) WITH ORDINALITY AS j (x, n)
                  JOIN records r ON r.ns = (x->>0)::uuid AND r.id = (x->>2)::uuid"
@@ -128,41 +128,42 @@ fn insert(table: BackupTable) -> &'static str {
     }
     match table {
         BackupTable::IndexMetadata => concat!(
-            statement!("origins (part, made_by)", "x->>2, x->>3"),
+            statement!("index_metadata (part, made_by)", "x->>2, x->>3"),
             " ON CONFLICT (part) DO UPDATE SET made_by = excluded.made_by"
         ),
         // Records are written as records.
         BackupTable::Records => "",
         BackupTable::Tombstones => statement!(
-            "tombstones (ns, address, id, content_hash, deleted_at, withdrawn)",
+            "tombstones (ns, scope, id, content_hash, deleted_at, cascade_deleted)",
             "(x->>0)::uuid, (x->>1)::uuid, (x->>2)::uuid, decode(x->>3, 'hex'), (x->>4)::bigint, (x->>5)::int <> 0"
         ),
         BackupTable::BlockedContents => statement!(
-            "barred_contents (ns, content_hash, withdrawn)",
+            "blocked_contents (ns, content_hash, cascade_deleted)",
             "(x->>0)::uuid, decode(x->>2, 'hex'), (x->>3)::int <> 0"
         ),
         BackupTable::Terms => of_record!(
-            "keyword_documents (ns, id, address, length, terms, counts, lexemes, repeated_terms)",
+            "keyword_documents (ns, id, scope, length, terms, counts, lexemes, repeated_terms)",
             "(x->>3)::bigint, decode(x->>4, 'hex'), decode(x->>5, 'hex'), (x->>6)::tsvector, (x->>7)::jsonb"
         ),
-        BackupTable::Vectors => of_record!("vectors (ns, id, address, embedding)", "(x->>3)::vector"),
-        BackupTable::SecondVectors => of_record!("second_vectors (ns, id, address, embedding)", "(x->>3)::vector"),
+        BackupTable::Vectors => of_record!("vectors (ns, id, scope, embedding)", "(x->>3)::vector"),
+        BackupTable::SecondVectors => of_record!("secondary_vectors (ns, id, scope, embedding)", "(x->>3)::vector"),
         BackupTable::Tokens => {
             "UPDATE vectors v SET tokens = decode(x->>3, 'hex') FROM json_array_elements($1::text::json) AS j (x)
              WHERE v.ns = (x->>0)::uuid AND v.id = (x->>2)::uuid"
         }
         BackupTable::SecondTokens => {
-            "UPDATE second_vectors v SET tokens = decode(x->>3, 'hex') FROM json_array_elements($1::text::json) AS j (x)
+            "UPDATE secondary_vectors v SET tokens = decode(x->>3, 'hex')
+             FROM json_array_elements($1::text::json) AS j (x)
              WHERE v.ns = (x->>0)::uuid AND v.id = (x->>2)::uuid"
         }
         BackupTable::Entities => {
-            of_record!("graph_entities (ns, id, address, entity, name, kind)", "(x->>3)::uuid, x->>4, x->>5")
+            of_record!("graph_entities (ns, id, scope, entity, name, kind)", "(x->>3)::uuid, x->>4, x->>5")
         }
         BackupTable::Aliases => {
-            of_record!("graph_aliases (ns, id, address, entity, alias, name)", "(x->>3)::uuid, (x->>4)::uuid, x->>5")
+            of_record!("graph_aliases (ns, id, scope, entity, alias, name)", "(x->>3)::uuid, (x->>4)::uuid, x->>5")
         }
         BackupTable::Relations => of_record!(
-            "graph_edges (ns, id, address, number, source, relation, target, valid_from, valid_until, rule)",
+            "graph_edges (ns, id, scope, number, source, relation, target, valid_from, valid_until, rule)",
             "(x->>3)::int, (x->>4)::uuid, x->>5, (x->>6)::uuid, (x->>7)::bigint, (x->>8)::bigint, x->>9"
         ),
         BackupTable::SynonymGroups => statement!(
@@ -174,7 +175,7 @@ fn insert(table: BackupTable) -> &'static str {
             "(x->>0)::uuid, x->>2, x->>3, (x->>4)::int <> 0"
         ),
         BackupTable::Queue => statement!(
-            "backlog (ns, job, id, queued_at, attempts, reason, leased_until, ticket)",
+            "jobs (ns, job, id, queued_at, attempts, reason, leased_until, ticket)",
             "(x->>0)::uuid, x->>2, (x->>3)::uuid, (x->>4)::bigint, (x->>5)::bigint, x->>6,
              CASE (x->>7)::int WHEN 0 THEN -9223372036854775808 ELSE 9223372036854775807 END, (x->>8)::uuid"
         ),
@@ -195,15 +196,15 @@ fn insert(table: BackupTable) -> &'static str {
 
 /// The statements that count the index entries of each address again.
 pub(super) const COUNTS: [&str; 3] = [
-    "UPDATE addresses a SET documents = x.rows
-     FROM (SELECT ns, address, count(*) AS rows FROM keyword_documents GROUP BY 1, 2) x
-     WHERE a.ns = x.ns AND a.address = x.address",
-    "UPDATE addresses a SET vectors = x.rows
-     FROM (SELECT ns, address, count(*) AS rows FROM vectors GROUP BY 1, 2) x
-     WHERE a.ns = x.ns AND a.address = x.address",
-    "UPDATE addresses a SET second_vectors = x.rows
-     FROM (SELECT ns, address, count(*) AS rows FROM second_vectors GROUP BY 1, 2) x
-     WHERE a.ns = x.ns AND a.address = x.address",
+    "UPDATE scopes a SET documents = x.rows
+     FROM (SELECT ns, scope, count(*) AS rows FROM keyword_documents GROUP BY 1, 2) x
+     WHERE a.ns = x.ns AND a.scope = x.scope",
+    "UPDATE scopes a SET vectors = x.rows
+     FROM (SELECT ns, scope, count(*) AS rows FROM vectors GROUP BY 1, 2) x
+     WHERE a.ns = x.ns AND a.scope = x.scope",
+    "UPDATE scopes a SET secondary_vectors = x.rows
+     FROM (SELECT ns, scope, count(*) AS rows FROM secondary_vectors GROUP BY 1, 2) x
+     WHERE a.ns = x.ns AND a.scope = x.scope",
 ];
 
 /// Reads a row of [`select`].

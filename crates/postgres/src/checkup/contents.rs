@@ -25,9 +25,9 @@ const NAMESPACES_SQL: &str =
     "SELECT n.ns, n.ns AS id, n.tenant, n.username, '' AS agent, '' AS session, '' AS branch FROM namespaces n
      WHERE (n.ns, n.ns) > ($1, $2) ORDER BY n.ns LIMIT $3";
 
-const ADDRESSES_SQL: &str = "SELECT a.ns, a.address AS id, n.tenant, n.username, a.agent, a.session, a.branch
-     FROM addresses a JOIN namespaces n ON n.ns = a.ns
-     WHERE (a.ns, a.address) > ($1, $2) ORDER BY a.ns, a.address LIMIT $3";
+const ADDRESSES_SQL: &str = "SELECT a.ns, a.scope AS id, n.tenant, n.username, a.agent, a.session, a.branch
+     FROM scopes a JOIN namespaces n ON n.ns = a.ns
+     WHERE (a.ns, a.scope) > ($1, $2) ORDER BY a.ns, a.scope LIMIT $3";
 
 const RECORDS_SQL: &str = "SELECT r.ns, r.id, r.text, r.folded, r.content_hash FROM records r
      WHERE (r.ns, r.id) > ($1, $2) ORDER BY r.ns, r.id LIMIT $3";

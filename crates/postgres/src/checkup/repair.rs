@@ -104,7 +104,7 @@ async fn repair_kind(
                     UPDATE {table} v SET tokens = NULL FROM unnest($1::uuid[], $2::uuid[]) x (ns, id)
                     WHERE v.ns = x.ns AND v.id = x.id RETURNING v.ns, v.id
                  )
-                 INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+                 INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
                  SELECT w.ns, $3, w.id, $4, $5, $6 FROM wrong w ON CONFLICT (ns, job, id) DO NOTHING"
             );
             let (namespaces, ids) = keys(rows);

@@ -1,4 +1,4 @@
-//! Reads and writes the table `origins`, which records the analyzer or embedding space that each index was built with.
+//! Reads and writes the table `index_metadata`: the analyzer or embedding space that each index was built with.
 
 use memory_engine_core::Index;
 use memory_engine_sql::{
@@ -11,13 +11,13 @@ use crate::database::error::PostgresError;
 
 /// Returns the analyzer or embedding space that a part of the database was built with.
 pub(crate) async fn read(connection: &mut PgConnection, part: &str) -> Result<Option<String>, PostgresError> {
-    let sql = "SELECT made_by FROM origins WHERE part = $1";
+    let sql = "SELECT made_by FROM index_metadata WHERE part = $1";
     Ok(sqlx::query_scalar(sql).bind(part).fetch_optional(connection).await?)
 }
 
 /// Writes one row of the table.
 pub(crate) async fn write(connection: &mut PgConnection, part: &str, made_by: &str) -> Result<(), PostgresError> {
-    let sql = "INSERT INTO origins (part, made_by) VALUES ($1, $2)
+    let sql = "INSERT INTO index_metadata (part, made_by) VALUES ($1, $2)
                ON CONFLICT (part) DO UPDATE SET made_by = excluded.made_by";
     sqlx::query(sql).bind(part).bind(made_by).execute(connection).await?;
     Ok(())
@@ -25,7 +25,7 @@ pub(crate) async fn write(connection: &mut PgConnection, part: &str, made_by: &s
 
 /// Reads the embedding versions of the database.
 pub(crate) async fn read_versions(connection: &mut PgConnection) -> Result<EmbeddingVersions, PostgresError> {
-    let rows = sqlx::query("SELECT part, made_by FROM origins WHERE part = ANY ($1)")
+    let rows = sqlx::query("SELECT part, made_by FROM index_metadata WHERE part = ANY ($1)")
         .bind(PARTS.to_vec())
         .fetch_all(connection)
         .await?;

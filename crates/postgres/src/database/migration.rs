@@ -339,7 +339,7 @@ mod tests {
             MIGRATIONS.iter().flat_map(|migration| partitioned_statements(migration.up, 3)).collect();
         let partitions_of =
             |table: &str| all.iter().filter(|sql| sql.contains(&format!(" PARTITION OF {table} "))).count();
-        assert_eq!((partitions_of("records"), partitions_of("vectors"), partitions_of("origins")), (3, 3, 0));
+        assert_eq!((partitions_of("records"), partitions_of("vectors"), partitions_of("index_metadata")), (3, 3, 0));
         assert!(all.iter().all(|sql| !sql.contains(PARTITION_MARKER)));
         assert_eq!(partitioned_statements(MIGRATIONS[0].up, 0), [MIGRATIONS[0].up]);
     }

@@ -24,9 +24,9 @@ const FIRST_UPDATE_RECORDS: u64 = 500;
 /// Updates the statistics of the columns that occur in conditions. Those of texts, terms and vectors would take most of
 /// the time, and the plans do not use them. `SKIP_LOCKED` leaves out a table whose index is being built: waiting for
 /// the lock of the build could be a deadlock.
-const ANALYZE: &str = "ANALYZE (SKIP_LOCKED) namespaces, addresses, record_groups, backlog,
-    records (ns, id, address, state, kind, occurred_at, place, message_id, pinned, expires_at),
-    keyword_documents (ns, id, address), vectors (ns, id, address), second_vectors (ns, id, address)";
+const ANALYZE: &str = "ANALYZE (SKIP_LOCKED) namespaces, scopes, record_groups, jobs,
+    records (ns, id, scope, state, kind, occurred_at, place, message_id, pinned, expires_at),
+    keyword_documents (ns, id, scope), vectors (ns, id, scope), secondary_vectors (ns, id, scope)";
 
 /// Counts the records that this process writes, and updates the statistics at 500 and whenever the count has doubled.
 #[derive(Debug, Default)]

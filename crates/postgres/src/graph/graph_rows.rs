@@ -73,7 +73,7 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, record_graphs: &[Record
         return Ok(());
     }
     sqlx::query(
-        "INSERT INTO graph_entities (ns, id, address, entity, name, kind)
+        "INSERT INTO graph_entities (ns, id, scope, entity, name, kind)
          SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[]) x",
     )
     .bind(ns)
@@ -88,7 +88,7 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, record_graphs: &[Record
         record_graphs.iter().flat_map(|graph| graph.rows.aliases.iter().map(move |row| (graph, row))).collect();
     if !aliases.is_empty() {
         sqlx::query(
-            "INSERT INTO graph_aliases (ns, id, address, entity, alias, name)
+            "INSERT INTO graph_aliases (ns, id, scope, entity, alias, name)
              SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[]) x",
         )
         .bind(ns)
@@ -108,7 +108,7 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, record_graphs: &[Record
         return Ok(());
     }
     sqlx::query(
-        "INSERT INTO graph_edges (ns, id, address, number, source, relation, target, valid_from, valid_until, rule)
+        "INSERT INTO graph_edges (ns, id, scope, number, source, relation, target, valid_from, valid_until, rule)
          SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::integer[], $5::uuid[], $6::text[], $7::uuid[],
                                     $8::bigint[], $9::bigint[], $10::text[]) x",
     )

@@ -68,7 +68,7 @@ impl VisibleGraph<'_> {
     fn push_visibility(&self, statement: &mut StatementBuilder) {
         statement.push(" JOIN records r ON r.ns = g.ns AND r.id = g.id");
         if self.query.filter.is_some() {
-            statement.push(" JOIN addresses a ON a.ns = g.ns AND a.address = g.address");
+            statement.push(" JOIN scopes a ON a.ns = g.ns AND a.scope = g.scope");
         }
         self.covered.push_row_condition("g", statement.push(" WHERE "));
         if let Some(filter) = &self.query.filter {

@@ -49,9 +49,9 @@ pub(crate) struct KeywordStatement<'q> {
 const SEARCH: &str = "
     WITH scope AS MATERIALIZED (
         SELECT coalesce(sum(a.documents), 0)::bigint AS documents,
-               (SELECT o.made_by FROM origins o WHERE o.part = 'keywords') AS made_by,
+               (SELECT o.made_by FROM index_metadata o WHERE o.part = 'keywords') AS made_by,
                {is_scope_correct} AS is_scope_correct
-        FROM addresses a WHERE {addresses}
+        FROM scopes a WHERE {scopes}
     ){all}{best}
     SELECT scope.documents, scope.made_by, scope.is_scope_correct, {matches} AS matches,
            {statistics} AS document_frequencies, h.estimate, h.length, h.terms, h.counts, {columns}
@@ -150,7 +150,7 @@ impl KeywordStatement<'_> {
         let joins_records = self.reads_records || self.query.filter.is_some();
         statement.push_template(SEARCH, |part, statement| match part {
             "is_scope_correct" => covered.push_correctness_check(statement),
-            "addresses" => covered.push_address_condition("a", statement),
+            "scopes" => covered.push_address_condition("a", statement),
             "all" if has_all => self.push_all(selection, covered, statement),
             "best" if has_best => self.push_best(covered, statement),
             "matches" if selection == Selection::Few => drop(statement.push("(SELECT count(*) FROM matching)")),
@@ -244,7 +244,7 @@ impl KeywordStatement<'_> {
         let Some(filter) = &self.query.filter else { return };
         statement.push(" JOIN records r ON r.ns = ranked.ns AND r.id = ranked.id");
         covered.push_joined_namespace_condition("r", statement);
-        statement.push(" JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE ");
+        statement.push(" JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope WHERE ");
         filter::write(filter, statement);
     }
 

@@ -70,10 +70,10 @@ pub(crate) async fn insert(connection: &mut PgConnection, documents: &[KeywordDo
         return Ok(());
     }
     sqlx::query(
-        "INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes, repeated_terms)
-         SELECT x.ns, x.id, x.address, x.length, x.terms, x.counts, x.lexemes::tsvector, x.repeated_terms::jsonb
+        "INSERT INTO keyword_documents (ns, id, scope, length, terms, counts, lexemes, repeated_terms)
+         SELECT x.ns, x.id, x.scope, x.length, x.terms, x.counts, x.lexemes::tsvector, x.repeated_terms::jsonb
          FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[], $8::text[])
-              x (ns, id, address, length, terms, counts, lexemes, repeated_terms)",
+              x (ns, id, scope, length, terms, counts, lexemes, repeated_terms)",
     )
     .bind(documents.iter().map(|document| document.ns).collect::<Vec<_>>())
     .bind(documents.iter().map(|document| document.id).collect::<Vec<_>>())
@@ -90,9 +90,9 @@ pub(crate) async fn insert(connection: &mut PgConnection, documents: &[KeywordDo
         *counts.entry((document.ns, document.address)).or_default() += 1;
     }
     sqlx::query(
-        "UPDATE addresses a SET documents = a.documents + x.documents
-         FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) x (ns, address, documents)
-         WHERE a.ns = x.ns AND a.address = x.address",
+        "UPDATE scopes a SET documents = a.documents + x.documents
+         FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) x (ns, scope, documents)
+         WHERE a.ns = x.ns AND a.scope = x.scope",
     )
     .bind(counts.keys().map(|(ns, _)| *ns).collect::<Vec<_>>())
     .bind(counts.keys().map(|(_, address)| *address).collect::<Vec<_>>())
@@ -106,12 +106,12 @@ pub(crate) async fn insert(connection: &mut PgConnection, documents: &[KeywordDo
 pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
     let removed: i64 = sqlx::query_scalar(
         "WITH gone AS (
-            DELETE FROM keyword_documents d WHERE d.ns = $1 AND d.id = ANY ($2) RETURNING d.address
+            DELETE FROM keyword_documents d WHERE d.ns = $1 AND d.id = ANY ($2) RETURNING d.scope
          ), counts AS (
-            SELECT address, count(*) AS documents FROM gone GROUP BY address
+            SELECT scope, count(*) AS documents FROM gone GROUP BY scope
          ), kept AS (
-            UPDATE addresses a SET documents = a.documents - s.documents FROM counts s
-            WHERE a.ns = $1 AND a.address = s.address
+            UPDATE scopes a SET documents = a.documents - s.documents FROM counts s
+            WHERE a.ns = $1 AND a.scope = s.scope
          )
          SELECT count(*) FROM gone",
     )
@@ -228,6 +228,6 @@ fn read_terms(row: &PgRow, id: RecordId) -> Option<PackedTerms> {
 
 /// Removes the terms of all records of all tenants. Used when an index is rebuilt.
 pub(crate) async fn clear(connection: &mut PgConnection) -> Result<(), PostgresError> {
-    sqlx::raw_sql("TRUNCATE keyword_documents; UPDATE addresses SET documents = 0").execute(connection).await?;
+    sqlx::raw_sql("TRUNCATE keyword_documents; UPDATE scopes SET documents = 0").execute(connection).await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The rows of the job queue, in the table `backlog`.
+//! The rows of the job queue, in the table `jobs`.
 //!
 //! Two operations serve all tenants, as their contract requires: claiming the oldest jobs, and queueing all records
 //! after an index was emptied. All others are limited to namespaces.
@@ -41,7 +41,7 @@ impl QueueEntry {
 
 /// Removes every job of these records from the queue. Returns the number of removed jobs.
 pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
-    let removed = sqlx::query("DELETE FROM backlog b WHERE b.ns = $1 AND b.id = ANY ($2)")
+    let removed = sqlx::query("DELETE FROM jobs b WHERE b.ns = $1 AND b.id = ANY ($2)")
         .bind(ns)
         .bind(ids)
         .execute(connection)
@@ -62,7 +62,7 @@ pub(crate) async fn requeue(
     let mut queued = 0;
     for ns in namespaces {
         let mut statement =
-            StatementBuilder::new("INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, ");
+            StatementBuilder::new("INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, ");
         statement.bind(job.as_str()).push(", r.id, ").bind(Uuid::now_v7()).push(", ").bind(LEASE_FREE);
         statement.push(", ").bind(now.as_micros());
         statement.push(concat!(" FROM records r WHERE ", indexed!(), " AND "));
@@ -82,7 +82,7 @@ pub(crate) async fn requeue(
 /// Queues the active records of all tenants.
 pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job, now: Timestamp) -> Result<(), PostgresError> {
     sqlx::query(concat!(
-        "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, $1, r.id, $2, $3, $4
+        "INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, $1, r.id, $2, $3, $4
          FROM records r WHERE ",
         indexed!(),
         " ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
@@ -100,7 +100,7 @@ pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job, now: Ti
 /// Selects the oldest records that wait for a job and are not leased.
 const SELECT_PENDING: &str = concat!(
     select_records!(
-        "(SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM backlog b WHERE b.job = $1
+        "(SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM jobs b WHERE b.job = $1
           AND (b.leased_until <= $2 OR b.leased_at > $4 AND b.owner IS NULL AND b.leased_until <> $5)
           ORDER BY b.ticket, b.ns, b.id LIMIT $3) c JOIN records r ON r.ns = c.ns AND r.id = c.id",
         ", c.attempts, c.ticket, c.queued_at"
@@ -111,11 +111,11 @@ const SELECT_PENDING: &str = concat!(
 /// Leases the same records. Skips those that another worker is claiming at the same time.
 const CLAIM_PENDING: &str = concat!(
     "WITH free AS (
-        SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1
+        SELECT b.ns, b.job, b.id, b.ticket FROM jobs b WHERE b.job = $1
         AND (b.leased_until <= $2 OR b.leased_at > $4 AND b.owner IS NULL AND b.leased_until <> $5)
         ORDER BY b.ticket, b.ns, b.id LIMIT $3 FOR UPDATE SKIP LOCKED
      ), claimed AS (
-        UPDATE backlog b SET leased_until = $6, owner = $7, leased_at = $8 FROM free f
+        UPDATE jobs b SET leased_until = $6, owner = $7, leased_at = $8 FROM free f
         WHERE b.ns = f.ns AND b.job = f.job AND b.id = f.id
         RETURNING b.ns, b.id, b.ticket, b.attempts, b.queued_at
      ) ",
@@ -172,7 +172,7 @@ async fn fail_damaged(
     job: Job,
     damaged: &DamagedRecord,
 ) -> Result<(), PostgresError> {
-    let sql = "UPDATE backlog b SET leased_until = $4, attempts = b.attempts + 1, reason = $5, owner = NULL
+    let sql = "UPDATE jobs b SET leased_until = $4, attempts = b.attempts + 1, reason = $5, owner = NULL
                WHERE b.ns = $1 AND b.id = $2 AND b.job = $3";
     sqlx::query(sql)
         .bind(ns)
@@ -199,7 +199,7 @@ pub(crate) async fn extend_lease(
     namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
     for (ns, pending) in by_namespace {
         sqlx::query(
-            "UPDATE backlog b SET leased_until = $5, leased_at = $7
+            "UPDATE jobs b SET leased_until = $5, leased_at = $7
              FROM unnest($2::uuid[], $3::text[], $4::uuid[]) x (id, job, ticket)
              WHERE b.ns = $1 AND b.id = x.id AND b.job = x.job AND b.ticket = x.ticket AND b.leased_until <> $6",
         )
@@ -231,7 +231,7 @@ pub(crate) async fn complete(connection: &mut PgConnection, done: &[Done]) -> Re
         revisions.extend(current.into_iter().map(|current| ((ns, current.id), current.revision)));
         let fresh: Vec<_> = done.iter().filter(|job| revisions.get(&(ns, job.id)) == Some(&job.revision)).collect();
         sqlx::query(
-            "DELETE FROM backlog b USING unnest($2::uuid[], $3::text[], $4::uuid[]) x (id, job, ticket)
+            "DELETE FROM jobs b USING unnest($2::uuid[], $3::text[], $4::uuid[]) x (id, job, ticket)
              WHERE b.ns = $1 AND b.id = x.id AND b.job = x.job AND (x.ticket IS NULL OR x.ticket = b.ticket)",
         )
         .bind(ns)
@@ -252,7 +252,7 @@ pub(crate) async fn requeue_one(
     entry: &QueueEntry,
 ) -> Result<(), PostgresError> {
     sqlx::query(
-        "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT $1, $2, $3, $4, $5, $6
+        "INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at) SELECT $1, $2, $3, $4, $5, $6
          ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
          queued_at = excluded.queued_at, attempts = 0, reason = NULL",
     )
@@ -280,7 +280,7 @@ pub(crate) async fn fail(
     namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
     for (ns, failures) in by_namespace {
         sqlx::query(
-            "UPDATE backlog b SET leased_until = x.until, attempts = x.attempts, reason = x.reason, owner = NULL,
+            "UPDATE jobs b SET leased_until = x.until, attempts = x.attempts, reason = x.reason, owner = NULL,
                     leased_at = $8
              FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])
                   x (id, revision, job, until, attempts, reason)
@@ -310,8 +310,8 @@ pub(crate) async fn failures(
     let mut statement = StatementBuilder::new(
         "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.id, r.revision, b.job, b.attempts, b.reason,
                 b.leased_until
-         FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id JOIN namespaces n ON n.ns = r.ns
-         JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE b.reason IS NOT NULL AND ",
+         FROM jobs b JOIN records r ON r.ns = b.ns AND r.id = b.id JOIN namespaces n ON n.ns = r.ns
+         JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope WHERE b.reason IS NOT NULL AND ",
     );
     covered.push_row_condition("r", &mut statement);
     statement.push(" ORDER BY b.ticket, b.ns, b.id LIMIT ").bind(sql_limit(limit));
@@ -339,7 +339,7 @@ pub(crate) async fn count_queued(
     let mut statement = StatementBuilder::new("SELECT b.job, b.leased_until = ");
     statement.bind(LEASE_DEAD).push(
         " AS is_dead, count(*) AS records, min(b.queued_at) AS oldest
-         FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ",
+         FROM jobs b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ",
     );
     covered.push_row_condition("r", &mut statement);
     statement.push(" GROUP BY b.job, is_dead");

@@ -99,14 +99,16 @@ pub(crate) async fn apply_tombstones(
         tombstones.map(|tombstone| tombstone.content_hash.as_bytes().to_vec()).collect()
     };
     sqlx::query(
-        "INSERT INTO barred_contents (ns, content_hash, withdrawn)
-         SELECT $1::uuid, x.hash, bool_and(x.withdrawn) FROM unnest($2::bytea[], $3::boolean[]) x (hash, withdrawn)
+        "INSERT INTO blocked_contents (ns, content_hash, cascade_deleted)
+         SELECT $1::uuid, x.hash, bool_and(x.cascade_deleted)
+         FROM unnest($2::bytea[], $3::boolean[]) x (hash, cascade_deleted)
          GROUP BY x.hash
-         ON CONFLICT (ns, content_hash) DO UPDATE SET withdrawn = barred_contents.withdrawn AND excluded.withdrawn",
+         ON CONFLICT (ns, content_hash) DO UPDATE
+         SET cascade_deleted = blocked_contents.cascade_deleted AND excluded.cascade_deleted",
     )
     .bind(ns)
     .bind(hashes(&mut tombstones.iter()))
-    .bind(tombstones.iter().map(|tombstone| tombstone.withdrawn).collect::<Vec<_>>())
+    .bind(tombstones.iter().map(|tombstone| tombstone.cascade_deleted).collect::<Vec<_>>())
     .execute(&mut *connection)
     .await?;
     let of_user = match tombstones.iter().any(|tombstone| tombstone.address.is_none()) {
@@ -119,7 +121,7 @@ pub(crate) async fn apply_tombstones(
         .execute(&mut *connection)
         .await?;
     sqlx::query(
-        "INSERT INTO tombstones (ns, id, address, content_hash, deleted_at, withdrawn)
+        "INSERT INTO tombstones (ns, id, scope, content_hash, deleted_at, cascade_deleted)
          SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::bytea[], $5::bigint[], $6::boolean[]) x",
     )
     .bind(ns)
@@ -127,7 +129,7 @@ pub(crate) async fn apply_tombstones(
     .bind(by_id.values().map(|tombstone| tombstone.address.unwrap_or(of_user)).collect::<Vec<_>>())
     .bind(hashes(&mut by_id.values().copied()))
     .bind(by_id.values().map(|tombstone| tombstone.deleted_at.as_micros()).collect::<Vec<_>>())
-    .bind(by_id.values().map(|tombstone| tombstone.withdrawn).collect::<Vec<_>>())
+    .bind(by_id.values().map(|tombstone| tombstone.cascade_deleted).collect::<Vec<_>>())
     .execute(connection)
     .await?;
     removed.tombstones += ids.len() as u64 - replaced.rows_affected();

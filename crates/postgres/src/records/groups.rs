@@ -18,7 +18,7 @@ pub(crate) async fn read(
         "SELECT n.tenant, n.username, a.agent, a.session, a.branch, g.kind, g.state, g.app, g.records, g.oldest,
                 g.newest, g.edited_at
          FROM record_groups g JOIN namespaces n ON n.ns = g.ns
-             JOIN addresses a ON a.ns = g.ns AND a.address = g.address WHERE ",
+             JOIN scopes a ON a.ns = g.ns AND a.scope = g.scope WHERE ",
     );
     covered.push_row_condition("g", &mut statement);
     let rows = statement.fetch_all(connection).await?;

@@ -98,7 +98,7 @@ pub(crate) async fn put(
     for (number, ns) in cascading {
         let result = &mut results[number];
         let source = BTreeSet::from([result.id]);
-        (result.withdrawn, _) = cascade::remove_derived_records(connection, ns, &source, &batch, now).await?;
+        (result.cascade_deleted, _) = cascade::remove_derived_records(connection, ns, &source, &batch, now).await?;
     }
     Ok(results)
 }
@@ -194,19 +194,19 @@ impl NamespaceState for Namespace<'_> {
 /// Selects the index metadata, and the records, tombstones and deleted contents with the keys in the parameters. The
 /// type of a row follows from the columns that are set.
 const SELECT_STATE: &str = "
-    SELECT NULL::uuid AS ns, NULL::uuid AS id, NULL::bytea AS content_hash, NULL::boolean AS withdrawn,
+    SELECT NULL::uuid AS ns, NULL::uuid AS id, NULL::bytea AS content_hash, NULL::boolean AS cascade_deleted,
            o.part, o.made_by
-    FROM origins o WHERE o.part = ANY ($5)
+    FROM index_metadata o WHERE o.part = ANY ($5)
     UNION ALL
     SELECT r.ns, r.id, NULL, NULL, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
     JOIN records r ON r.ns = k.ns AND r.id = k.id
     UNION ALL
-    SELECT b.ns, b.id, NULL, b.withdrawn, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
+    SELECT b.ns, b.id, NULL, b.cascade_deleted, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
     JOIN tombstones b ON b.ns = k.ns AND b.id = k.id
     UNION ALL
-    SELECT b.ns, NULL, b.content_hash, b.withdrawn, NULL, NULL
+    SELECT b.ns, NULL, b.content_hash, b.cascade_deleted, NULL, NULL
     FROM unnest($3::uuid[], $4::bytea[]) k (ns, content_hash)
-    JOIN barred_contents b ON b.ns = k.ns AND b.content_hash = k.content_hash";
+    JOIN blocked_contents b ON b.ns = k.ns AND b.content_hash = k.content_hash";
 
 /// Ids or hashes, each with its namespace, as two lists of the same length.
 type NamespacedKeys<K> = (Vec<Uuid>, Vec<K>);
@@ -221,7 +221,7 @@ fn state_keys(writes: &[Write]) -> (NamespacedKeys<Uuid>, NamespacedKeys<Vec<u8>
             keys.0.push(ns);
             keys.1.push(uuid(id));
         }
-        if Tombstone::bars_content_for(record.trust, false) {
+        if Tombstone::blocks_content_for(record.trust, false) {
             hashes.0.push(ns);
             hashes.1.push(record.content_hash().as_bytes().to_vec());
         }
@@ -244,9 +244,9 @@ async fn read_state(connection: &mut PgConnection, writes: &[Write]) -> Result<B
             (None, _) => state.versions.read_part(row.try_get("part")?, row.try_get("made_by")?),
             (Some(ns), None) => {
                 let hash = tombstones::content_hash(&row)?;
-                state.deleted_contents.insert((ns, hash), row.try_get("withdrawn")?);
+                state.deleted_contents.insert((ns, hash), row.try_get("cascade_deleted")?);
             }
-            (Some(ns), Some(id)) if row.try_get::<Option<bool>, _>("withdrawn")?.is_some() => {
+            (Some(ns), Some(id)) if row.try_get::<Option<bool>, _>("cascade_deleted")?.is_some() => {
                 state.tombstones.insert((ns, scopes::record_id(id)));
             }
             (Some(ns), Some(id)) => {

@@ -43,7 +43,7 @@ pub(crate) use columns_without_owner;
 /// `OFFSET 0` makes the planner look up each record by its key. Otherwise it may read all records of a user, since it
 /// expects few.
 const JOIN_RECORDS: &str = " LEFT JOIN LATERAL (
-        SELECT {columns} FROM records r{join_namespaces} JOIN addresses a ON a.ns = r.ns AND a.address = r.address
+        SELECT {columns} FROM records r{join_namespaces} JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope
         WHERE r.ns = h.ns AND r.id = h.id{namespace} OFFSET 0
     ) y ON true";
 
@@ -94,7 +94,7 @@ pub(crate) fn push_select_records(
     if scope.user_name().is_none() {
         statement.push(" JOIN namespaces n ON n.ns = r.ns");
     }
-    statement.push(" JOIN addresses a ON a.ns = r.ns AND a.address = r.address").push(more_tables);
+    statement.push(" JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope").push(more_tables);
 }
 
 /// SQL that selects the columns of records, up to the conditions. `$from` must provide the table alias `r`.
@@ -109,7 +109,7 @@ macro_rules! select_records {
             $more,
             " FROM ",
             $from,
-            " JOIN namespaces n ON n.ns = r.ns JOIN addresses a ON a.ns = r.ns AND a.address = r.address "
+            " JOIN namespaces n ON n.ns = r.ns JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope "
         )
     };
 }
@@ -125,7 +125,7 @@ pub(crate) struct StoredRecord {
 /// Reads a row with `record_columns!`.
 pub(crate) fn read(row: &PgRow) -> Result<StoredRecord, DamagedRecord> {
     let id = record_id(row.try_get("id").unwrap_or_default());
-    let scope = scopes::read(row).map_err(|_| DamagedRecord::new(id, "addresses", "address"))?;
+    let scope = scopes::read(row).map_err(|_| DamagedRecord::new(id, "scopes", "scope"))?;
     let record = RecordValues { row }.record(id, scope);
     let record = record.map_err(|column| DamagedRecord::new(id, "records", column))?;
     Ok(StoredRecord { ns: row.try_get("ns").unwrap_or_default(), record })
@@ -218,7 +218,7 @@ pub(crate) async fn raw(
         "SELECT row_to_json(x)::text AS raw FROM (
             SELECT n.tenant, n.username AS \"user\", a.agent, a.session, a.branch, r.*
             FROM records r JOIN namespaces n ON n.ns = r.ns
-            LEFT JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE r.id = ANY (",
+            LEFT JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope WHERE r.id = ANY (",
     );
     statement.bind(uuids(ids)).push(") AND ");
     covered.push_joined_record_condition(&mut statement);
@@ -270,7 +270,7 @@ pub(crate) async fn current_revisions(
     ids: &[RecordId],
 ) -> Result<Vec<CurrentRevision>, PostgresError> {
     let sql = concat!(
-        "SELECT r.id, r.address, r.revision, ",
+        "SELECT r.id, r.scope, r.revision, ",
         indexed!(),
         " AS indexed FROM records r WHERE r.ns = $1 AND r.id = ANY ($2)"
     );
@@ -279,7 +279,7 @@ pub(crate) async fn current_revisions(
         let revision = u64::try_from(row.try_get::<i64, _>("revision")?).unwrap_or_default();
         Ok(CurrentRevision {
             id: record_id(row.try_get("id")?),
-            address: row.try_get("address")?,
+            address: row.try_get("scope")?,
             revision,
             is_indexed: row.try_get("indexed")?,
         })
@@ -378,7 +378,7 @@ macro_rules! json_rows {
         concat!(
             "json_to_recordset(",
             $parameter,
-            "::text::json) AS x (ns uuid, id uuid, address uuid, revision bigint, state text, kind text, trust text,
+            "::text::json) AS x (ns uuid, id uuid, scope uuid, revision bigint, state text, kind text, trust text,
             occurred_at bigint, recorded_at bigint, valid_from bigint, valid_until bigint, role text, speaker text,
             scene text, topic text, emotion text, confidence double precision, importance double precision,
             message_id text, sequence bigint, round bigint, entities text[], tags text[], derived_from uuid[],
@@ -392,7 +392,7 @@ pub(crate) use json_rows;
 macro_rules! insert_records {
     ($parameter:literal) => {
         concat!(
-            "INSERT INTO records (ns, id, address, revision, state, kind, trust, occurred_at, recorded_at, valid_from,
+            "INSERT INTO records (ns, id, scope, revision, state, kind, trust, occurred_at, recorded_at, valid_from,
                 valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence, round,
                 entities, tags, derived_from, metadata, text, folded, content_hash, pinned, expires_at)
              SELECT x.* FROM ",

@@ -74,9 +74,9 @@ pub(crate) async fn insert_addresses(connection: &mut PgConnection, scopes: &[&S
     };
     let addresses: Vec<Uuid> = scopes.iter().map(|scope| address(scope)).collect();
     sqlx::query(
-        "INSERT INTO addresses (ns, address, agent, session, branch)
+        "INSERT INTO scopes (ns, scope, agent, session, branch)
          SELECT x.* FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) x
-         ON CONFLICT (ns, address) DO NOTHING",
+         ON CONFLICT (ns, scope) DO NOTHING",
     )
     .bind(scopes.iter().map(|scope| namespace(scope)).collect::<Vec<_>>())
     .bind(addresses)
@@ -91,8 +91,8 @@ pub(crate) async fn insert_addresses(connection: &mut PgConnection, scopes: &[&S
 /// Inserts the address of a namespace without agent, session and branch, if it does not exist yet. Returns it.
 pub(crate) async fn insert_user_address(connection: &mut PgConnection, ns: Uuid) -> Result<Uuid, PostgresError> {
     let address = hash_names("memory-engine 2026 address", ["", "", ""]);
-    let sql = "INSERT INTO addresses (ns, address, agent, session, branch) VALUES ($1, $2, '', '', '')
-               ON CONFLICT (ns, address) DO NOTHING";
+    let sql = "INSERT INTO scopes (ns, scope, agent, session, branch) VALUES ($1, $2, '', '', '')
+               ON CONFLICT (ns, scope) DO NOTHING";
     sqlx::query(sql).bind(ns).bind(address).execute(connection).await?;
     Ok(address)
 }
@@ -188,13 +188,13 @@ impl CoveredScope {
         match &self.owner {
             OwnerFilter::User(_) => {
                 statement.push(" AND ").push(row);
-                statement.push(".address = ANY (ARRAY(SELECT w.address FROM addresses w WHERE ");
+                statement.push(".scope = ANY (ARRAY(SELECT w.scope FROM scopes w WHERE ");
                 self.push_address_condition("w", statement);
                 statement.push("))");
             }
             OwnerFilter::Tenant(_) | OwnerFilter::OnlyTenant(_) => {
                 statement.push(" AND (").push(row).push(".ns, ").push(row);
-                statement.push(".address) IN (SELECT w.ns, w.address FROM addresses w WHERE ");
+                statement.push(".scope) IN (SELECT w.ns, w.scope FROM scopes w WHERE ");
                 self.push_address_condition("w", statement);
                 statement.push(")");
             }
@@ -220,8 +220,8 @@ impl CoveredScope {
     ) {
         let ids = uuids(ids);
         if self.is_tenant_wide() {
-            statement.push("records r JOIN namespaces n ON n.ns = r.ns JOIN addresses a ON a.ns = r.ns AND ");
-            statement.push("a.address = r.address JOIN ").push(table).push(" ON ").push(row).push(".ns = r.ns AND ");
+            statement.push("records r JOIN namespaces n ON n.ns = r.ns JOIN scopes a ON a.ns = r.ns AND ");
+            statement.push("a.scope = r.scope JOIN ").push(table).push(" ON ").push(row).push(".ns = r.ns AND ");
             statement.push(row).push(".id = r.id WHERE r.id = ANY (").bind(ids).push(") AND ");
             self.push_joined_record_condition(statement);
             statement.push(" ORDER BY n.username");

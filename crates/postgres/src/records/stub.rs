@@ -30,21 +30,21 @@ pub(crate) struct NewTombstone {
     pub(crate) address: Option<Uuid>,
     pub(crate) content_hash: ContentHash,
     pub(crate) deleted_at: Timestamp,
-    pub(crate) withdrawn: bool,
+    pub(crate) cascade_deleted: bool,
 }
 
 impl NewTombstone {
-    /// Returns the tombstone of a record. `withdrawn` is true if its source was deleted, not the record itself.
-    pub(crate) fn of(stored: &StoredStub, deleted_at: Timestamp, withdrawn: bool) -> Self {
+    /// Returns the tombstone of a record. `cascade_deleted` is true if its source was deleted, not the record itself.
+    pub(crate) fn of(stored: &StoredStub, deleted_at: Timestamp, cascade_deleted: bool) -> Self {
         let RecordStub { id, content_hash, .. } = stored.stub;
-        Self { id, address: stored.address, content_hash, deleted_at, withdrawn }
+        Self { id, address: stored.address, content_hash, deleted_at, cascade_deleted }
     }
 }
 
 impl From<&Tombstone> for NewTombstone {
     fn from(tombstone: &Tombstone) -> Self {
-        let Tombstone { id, content_hash, deleted_at, withdrawn, .. } = *tombstone;
-        Self { id, address: Some(scopes::address(&tombstone.scope)), content_hash, deleted_at, withdrawn }
+        let Tombstone { id, content_hash, deleted_at, cascade_deleted, .. } = *tombstone;
+        Self { id, address: Some(scopes::address(&tombstone.scope)), content_hash, deleted_at, cascade_deleted }
     }
 }
 
@@ -52,9 +52,9 @@ impl From<&Tombstone> for NewTombstone {
 macro_rules! select_stubs {
     ($from:literal) => {
         concat!(
-            "SELECT r.ns, a.address, r.id, r.kind, r.content_hash, r.derived_from FROM ",
+            "SELECT r.ns, a.scope, r.id, r.kind, r.content_hash, r.derived_from FROM ",
             $from,
-            " JOIN namespaces n ON n.ns = r.ns LEFT JOIN addresses a ON a.ns = r.ns AND a.address = r.address "
+            " JOIN namespaces n ON n.ns = r.ns LEFT JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope "
         )
     };
 }
@@ -69,7 +69,7 @@ pub(crate) fn read(row: &PgRow) -> Result<StoredStub, PostgresError> {
         content_hash: tombstones::content_hash(row)?,
         derived_from: sources.map(|sources| sources.into_iter().flatten().map(record_id).collect()),
     };
-    Ok(StoredStub { ns: row.try_get("ns")?, address: row.try_get("address")?, stub })
+    Ok(StoredStub { ns: row.try_get("ns")?, address: row.try_get("scope")?, stub })
 }
 
 /// Returns the records with these ids in a scope, ordered by user. Two users may have records with the same id.
@@ -90,7 +90,7 @@ pub(crate) async fn find_unreachable(
     connection: &mut PgConnection,
     covered: &CoveredScope,
 ) -> Result<Vec<StoredStub>, PostgresError> {
-    let mut statement = StatementBuilder::new(concat!(select_stubs!("records r"), "WHERE a.address IS NULL AND "));
+    let mut statement = StatementBuilder::new(concat!(select_stubs!("records r"), "WHERE a.scope IS NULL AND "));
     covered.push_namespace_condition("r", &mut statement);
     statement.fetch_all(connection).await?.iter().map(read).collect()
 }

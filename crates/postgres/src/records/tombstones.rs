@@ -24,9 +24,10 @@ pub(crate) async fn tombstones(
     limit: usize,
 ) -> Result<Vec<Tombstone>, PostgresError> {
     let mut statement = StatementBuilder::new(
-        "SELECT n.tenant, n.username, a.agent, a.session, a.branch, b.id, b.content_hash, b.deleted_at, b.withdrawn
+        "SELECT n.tenant, n.username, a.agent, a.session, a.branch, b.id, b.content_hash, b.deleted_at,
+             b.cascade_deleted
          FROM tombstones b JOIN namespaces n ON n.ns = b.ns
-         JOIN addresses a ON a.ns = b.ns AND a.address = b.address WHERE ",
+         JOIN scopes a ON a.ns = b.ns AND a.scope = b.scope WHERE ",
     );
     covered.push_row_condition("b", &mut statement);
     if let Some(after) = after {
@@ -38,7 +39,7 @@ pub(crate) async fn tombstones(
         let id = scopes::record_id(row.try_get("id")?);
         let deleted_at = Timestamp::from_micros(row.try_get("deleted_at")?);
         let tombstone = Tombstone::new(id, scopes::read_or_user(row)?, content_hash(row)?, deleted_at);
-        Ok(tombstone.with_withdrawn(row.try_get("withdrawn")?))
+        Ok(tombstone.with_cascade_deleted(row.try_get("cascade_deleted")?))
     };
     statement.fetch_all(connection).await?.iter().map(read).collect()
 }
@@ -62,7 +63,7 @@ pub(crate) async fn remove(
         hashes.push(row.try_get("content_hash")?);
     }
     sqlx::query(
-        "DELETE FROM barred_contents c USING unnest($1::uuid[], $2::bytea[]) x (ns, content_hash)
+        "DELETE FROM blocked_contents c USING unnest($1::uuid[], $2::bytea[]) x (ns, content_hash)
          WHERE c.ns = x.ns AND c.content_hash = x.content_hash AND NOT EXISTS
          (SELECT FROM tombstones b WHERE b.ns = x.ns AND b.content_hash = x.content_hash)",
     )

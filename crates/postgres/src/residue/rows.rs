@@ -126,10 +126,10 @@ impl RowSearch<'_> {
             for row in &rows {
                 let (ns, id): (Uuid, Uuid) = (row.try_get("ns")?, row.try_get("id")?);
                 let Some(user) = self.users.get(&ns).filter(|user| !self.is_deleted(user, id)) else { continue };
-                if let Some(withdrawn) = contents.find(user, &tombstones::content_hash(row)?) {
+                if let Some(cascade_deleted) = contents.find(user, &tombstones::content_hash(row)?) {
                     // A damaged record must not prevent the search.
                     let trust = row.try_get::<&str, _>("trust")?.parse().unwrap_or(Trust::Import);
-                    report.add_copy(record_id(id), Tombstone::bars_content_for(trust, withdrawn));
+                    report.add_copy(record_id(id), Tombstone::blocks_content_for(trust, cascade_deleted));
                 }
             }
             if rows.len() < PAGE_ROWS {

@@ -5,7 +5,7 @@ use sqlx::{PgConnection, Row};
 use crate::database::error::PostgresError;
 
 /// The tables whose rows are names of tenants, users and conversations.
-const NAME_TABLES: [&str; 2] = ["namespaces", "addresses"];
+const NAME_TABLES: [&str; 2] = ["namespaces", "scopes"];
 /// Types without text or ids: numbers, times, vectors.
 const SKIPPED_TYPES: [&str; 4] = ["vector", "halfvec", "sparsevec", "bit"];
 

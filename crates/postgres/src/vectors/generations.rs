@@ -83,11 +83,11 @@ pub(crate) async fn queue_missing(
     let (GenerationRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(0) };
     sqlx::raw_sql("SET LOCAL statement_timeout = 0").execute(&mut *connection).await?;
     let sql = format!(
-        "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+        "INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
          SELECT r.ns, $1, r.id, $2, $3, $5 FROM records r
          WHERE {} AND NOT EXISTS (SELECT FROM {} v WHERE v.ns = r.ns AND v.id = r.id) FOR KEY SHARE OF r
          ON CONFLICT (ns, job, id) DO UPDATE SET leased_until = excluded.leased_until, attempts = 0, reason = NULL
-         WHERE backlog.leased_until = $4",
+         WHERE jobs.leased_until = $4",
         indexed!(),
         table.name()
     );
@@ -134,7 +134,7 @@ pub(crate) async fn cut_over(
     }
     let count_unqueued = format!(
         "SELECT count(*) FROM records r WHERE {} AND NOT EXISTS (SELECT FROM {} v WHERE v.ns = r.ns AND v.id = r.id)
-         AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = $1)",
+         AND NOT EXISTS (SELECT FROM jobs b WHERE b.ns = r.ns AND b.id = r.id AND b.job = $1)",
         indexed!(),
         table.name()
     );
@@ -148,7 +148,7 @@ pub(crate) async fn cut_over(
     index_metadata::write(connection, SERVING_PART, metadata.space()).await?;
     index_metadata::write(connection, TABLE_PART, table.name()).await?;
     for (from, to) in JOB_RENAMES {
-        sqlx::query("UPDATE backlog SET job = $2 WHERE job = $1").bind(from).bind(to).execute(&mut *connection).await?;
+        sqlx::query("UPDATE jobs SET job = $2 WHERE job = $1").bind(from).bind(to).execute(&mut *connection).await?;
     }
     Ok(true)
 }
@@ -159,8 +159,8 @@ pub(crate) async fn drop_second(connection: &mut PgConnection) -> Result<Option<
     let versions = index_metadata::read_versions(connection).await?;
     if versions.second.is_some() {
         let table = versions.table.other();
-        sqlx::query("DELETE FROM backlog WHERE job = $1").bind(SECOND_PART).execute(&mut *connection).await?;
-        sqlx::query("DELETE FROM origins WHERE part = $1").bind(SECOND_PART).execute(&mut *connection).await?;
+        sqlx::query("DELETE FROM jobs WHERE job = $1").bind(SECOND_PART).execute(&mut *connection).await?;
+        sqlx::query("DELETE FROM index_metadata WHERE part = $1").bind(SECOND_PART).execute(&mut *connection).await?;
         VectorIndex::remove(connection, table).await?;
         vector_store::clear(connection, table).await?;
     }
@@ -196,7 +196,7 @@ async fn describe(
 async fn count_queued(connection: &mut PgConnection, job: &str) -> Result<(u64, u64), PostgresError> {
     let sql = "SELECT count(*) FILTER (WHERE b.leased_until <> $2) AS waiting,
                       count(*) FILTER (WHERE b.leased_until = $2) AS given_up
-               FROM backlog b WHERE b.job = $1";
+               FROM jobs b WHERE b.job = $1";
     let row = sqlx::query(sql).bind(job).bind(LEASE_DEAD).fetch_one(connection).await?;
     let count = |column: &str| row.try_get::<i64, _>(column).map(|count| u64::try_from(count).unwrap_or_default());
     Ok((count("waiting")?, count("given_up")?))

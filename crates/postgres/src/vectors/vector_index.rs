@@ -18,7 +18,7 @@ use crate::{
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
-/// Returns the name of the index of a table in `origins`.
+/// Returns the name of the index of a table in `index_metadata`.
 fn origin_part(table: VectorTable) -> &'static str {
     match table {
         VectorTable::First => "vector index",
@@ -30,7 +30,7 @@ fn origin_part(table: VectorTable) -> &'static str {
 pub(crate) fn index_name(table: VectorTable) -> &'static str {
     match table {
         VectorTable::First => "vectors_by_nearness",
-        VectorTable::Second => "second_vectors_by_nearness",
+        VectorTable::Second => "secondary_vectors_by_nearness",
     }
 }
 
@@ -284,11 +284,11 @@ impl VectorIndex {
             sqlx::query_scalar("SELECT format('%I', current_schema())").fetch_one(&mut *connection).await?;
         let sql = format!("DROP INDEX IF EXISTS {own_schema}.{}", index_name(table));
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
-        sqlx::query("DELETE FROM origins WHERE part = $1").bind(origin_part(table)).execute(connection).await?;
+        sqlx::query("DELETE FROM index_metadata WHERE part = $1").bind(origin_part(table)).execute(connection).await?;
         Ok(())
     }
 
-    /// Returns the definition of a table's index, as recorded in `origins`.
+    /// Returns the definition of a table's index, as recorded in `index_metadata`.
     pub(crate) async fn recorded_definition(
         connection: &mut PgConnection,
         table: VectorTable,

@@ -23,8 +23,8 @@ const COSINE_TOLERANCE: &str = "1e-4";
 /// The first statement of a search: the counts in every row, and the hits, if the plan is right for these counts.
 const COUNT_AND_SEARCH: &str = "
     WITH counts AS MATERIALIZED (
-        SELECT (SELECT o.made_by FROM origins o WHERE o.part = 'embedding') AS made_by,
-               (SELECT o.made_by FROM origins o WHERE o.part = 'serving table') AS serving,
+        SELECT (SELECT o.made_by FROM index_metadata o WHERE o.part = 'embedding') AS made_by,
+               (SELECT o.made_by FROM index_metadata o WHERE o.part = 'serving table') AS serving,
                {is_scope_correct} AS is_scope_correct,
                {counts}
     ){passing_records}
@@ -45,8 +45,8 @@ const JOIN_TERMS: &str = " LEFT JOIN keyword_documents k ON k.ns = h.ns AND k.id
 /// The number of vectors in scope, for each of the two tables. During a change of the embedding model, one of them
 /// serves searches, and the other one is being filled.
 const COUNTS: &str =
-    "coalesce(sum(a.vectors), 0)::bigint AS first, coalesce(sum(a.second_vectors), 0)::bigint AS second
-               FROM addresses a WHERE ";
+    "coalesce(sum(a.vectors), 0)::bigint AS first, coalesce(sum(a.secondary_vectors), 0)::bigint AS second
+               FROM scopes a WHERE ";
 
 /// A plan for finding the nearest vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -285,11 +285,6 @@ impl VectorStatement<'_> {
 /// Joins the address of `row`, if the filter tests a part of it.
 fn push_address_join(filter: &Filter, row: &'static str, statement: &mut StatementBuilder) {
     if filter::reads_address(filter) {
-        statement
-            .push(" JOIN addresses a ON a.ns = ")
-            .push(row)
-            .push(".ns AND a.address = ")
-            .push(row)
-            .push(".address");
+        statement.push(" JOIN scopes a ON a.ns = ").push(row).push(".ns AND a.scope = ").push(row).push(".scope");
     }
 }

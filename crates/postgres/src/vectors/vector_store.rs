@@ -78,17 +78,17 @@ macro_rules! insert_vectors {
             "WITH new AS (
                 INSERT INTO ",
             $table,
-            " (ns, id, address, embedding, tokens)
+            " (ns, id, scope, embedding, tokens)
                 SELECT x.* FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::vector[], $5::bytea[]) x
-                RETURNING ns, address
+                RETURNING ns, scope
              ), sums AS (
-                SELECT ns, address, count(*) AS vectors FROM new GROUP BY ns, address
+                SELECT ns, scope, count(*) AS vectors FROM new GROUP BY ns, scope
              )
-             UPDATE addresses a SET ",
+             UPDATE scopes a SET ",
             $table,
             " = a.",
             $table,
-            " + s.vectors FROM sums s WHERE a.ns = s.ns AND a.address = s.address"
+            " + s.vectors FROM sums s WHERE a.ns = s.ns AND a.scope = s.scope"
         )
     };
 }
@@ -100,15 +100,15 @@ macro_rules! delete_vectors {
             "WITH gone AS (
                 DELETE FROM ",
             $table,
-            " v WHERE v.ns = $1 AND v.id = ANY ($2) RETURNING v.address, v.id
+            " v WHERE v.ns = $1 AND v.id = ANY ($2) RETURNING v.scope, v.id
              ), sums AS (
-                SELECT address, count(*) AS vectors FROM gone GROUP BY address
+                SELECT scope, count(*) AS vectors FROM gone GROUP BY scope
              ), kept AS (
-                UPDATE addresses a SET ",
+                UPDATE scopes a SET ",
             $table,
             " = a.",
             $table,
-            " - s.vectors FROM sums s WHERE a.ns = $1 AND a.address = s.address
+            " - s.vectors FROM sums s WHERE a.ns = $1 AND a.scope = s.scope
              )
              SELECT id FROM gone"
         )
@@ -134,7 +134,7 @@ pub(crate) async fn insert(
     }
     sqlx::query(match table {
         VectorTable::First => insert_vectors!("vectors"),
-        VectorTable::Second => insert_vectors!("second_vectors"),
+        VectorTable::Second => insert_vectors!("secondary_vectors"),
     })
     .bind(namespaces)
     .bind(ids)
@@ -156,7 +156,7 @@ pub(crate) async fn token_vectors(
     let table = index_metadata::read_versions(connection).await?.serving_table(metadata, "token vectors")?;
     let table = match table {
         VectorTable::First => "vectors v",
-        VectorTable::Second => "second_vectors v",
+        VectorTable::Second => "secondary_vectors v",
     };
     let mut statement = StatementBuilder::new("SELECT v.id, v.tokens FROM ");
     CoveredScope::of(scope).push_rows_by_id(table, "v", ids, &mut statement);
@@ -190,7 +190,7 @@ async fn remove_from(
 ) -> Result<Vec<Uuid>, PostgresError> {
     let query = sqlx::query_scalar(match table {
         VectorTable::First => delete_vectors!("vectors"),
-        VectorTable::Second => delete_vectors!("second_vectors"),
+        VectorTable::Second => delete_vectors!("secondary_vectors"),
     });
     Ok(query.bind(ns).bind(ids).fetch_all(connection).await?)
 }
@@ -212,14 +212,14 @@ pub(crate) async fn delete(
 /// Removes all vectors of an embedding version, of all tenants. Used when an index is rebuilt.
 pub(crate) async fn clear(connection: &mut PgConnection, table: VectorTable) -> Result<(), PostgresError> {
     let name = table.name();
-    let sql = format!("TRUNCATE {name}; UPDATE addresses SET {name} = 0 WHERE {name} <> 0");
+    let sql = format!("TRUNCATE {name}; UPDATE scopes SET {name} = 0 WHERE {name} <> 0");
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await?;
     Ok(())
 }
 
 /// Counts the vectors in a table.
 pub(crate) async fn count_vectors(connection: &mut PgConnection, table: VectorTable) -> Result<u64, PostgresError> {
-    let sql = format!("SELECT coalesce(sum(a.{}), 0)::bigint FROM addresses a", table.name());
+    let sql = format!("SELECT coalesce(sum(a.{}), 0)::bigint FROM scopes a", table.name());
     let vectors: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(connection).await?;
     Ok(u64::try_from(vectors).unwrap_or_default())
 }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Tables without a namespace: small, often read and seldom written.
-const REFERENCE_TABLES: [&str; 3] = ["origins", "memory_schema", "lease_owners"];
+const REFERENCE_TABLES: [&str; 3] = ["index_metadata", "memory_schema", "lease_owners"];
 /// Tables of the audit log, which has one chain for each tenant.
 const TENANT_TABLES: [&str; 2] = ["audit_chains", "audit_log"];
 
@@ -79,7 +79,7 @@ async fn store_with_users(
     store.close().await;
     let store = database.connect(options).await;
     // Autovacuum does the same after a while. It also moves new trigrams into the index.
-    let analyze = "VACUUM ANALYZE namespaces, addresses, records, keyword_documents, vectors, backlog";
+    let analyze = "VACUUM ANALYZE namespaces, scopes, records, keyword_documents, vectors, jobs";
     sqlx::raw_sql(analyze).execute(&mut database.connect_directly().await).await.unwrap();
     (store, all)
 }
@@ -223,10 +223,10 @@ const STATEMENTS_FOR_ALL_TENANTS: [&str; 3] = [
      r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, r.occurred_at, \
      r.recorded_at, \
      r.valid_from, r.valid_until, r.trust, r.state, r.pinned, r.expires_at, r.revision, r.entities, r.tags, r.derived_from, r.metadata, \
-     c.attempts, c.ticket, c.queued_at FROM (SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM backlog b \
+     c.attempts, c.ticket, c.queued_at FROM (SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM jobs b \
      WHERE b.job = $1",
-    "WITH free AS ( SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1",
-    "SELECT n.tenant, n.username, a.agent, a.session, a.branch, x.id FROM (SELECT r.ns, r.address, r.id, \
+    "WITH free AS ( SELECT b.ns, b.job, b.id, b.ticket FROM jobs b WHERE b.job = $1",
+    "SELECT n.tenant, n.username, a.agent, a.session, a.branch, x.id FROM (SELECT r.ns, r.scope, r.id, \
      r.expires_at FROM records r WHERE r.expires_at IS NOT NULL",
 ];
 
@@ -267,11 +267,11 @@ pub(crate) async fn every_statement_is_limited_to_namespaces(_: &Database) {
         let sql = sql.split("DETAIL:").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         let tables = [
             "namespaces",
-            "addresses",
+            "scopes",
             "records",
             "tombstones",
-            "barred_",
-            "backlog",
+            "blocked_",
+            "jobs",
             "keyword_doc",
             "vectors",
             "synonym_",

@@ -22,7 +22,7 @@ fn probes(records: &[Record]) -> ResidueProbes {
         namespace: record.scope.namespace(),
         id: record.id,
         content: SALT.hash(&record.content_hash()),
-        withdrawn: false,
+        cascade_deleted: false,
     };
     let mut probes = ResidueProbes::new(SALT, records.iter().map(probe).collect()).with_extent(SearchExtent::Database);
     records.iter().for_each(|record| probes.add_texts(record));
@@ -68,7 +68,7 @@ pub(crate) async fn nothing_remains_of_deleted_records(database: &Database) {
         let records = fill(&store).await;
         let probes = probes(&records);
         let before = store.find_residue(&probes).await.unwrap();
-        for name in ["records", "vectors", "keyword_documents", "backlog", "graph_edges", "graph_entities"] {
+        for name in ["records", "vectors", "keyword_documents", "jobs", "graph_edges", "graph_entities"] {
             assert!(place(&before, name).ids >= 2, "{name}: {before:#?}");
         }
         assert!(place(&before, "records").texts > 0 && before.missing_tombstones.len() == 2);
@@ -216,7 +216,7 @@ pub(crate) async fn rows_without_records_and_copies_of_contents_are_found(databa
         DELETE FROM tombstones";
     sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
     let report = store.find_residue(&probes(&records)).await.unwrap();
-    for name in ["vectors", "keyword_documents", "graph_entities", "graph_edges", "backlog"] {
+    for name in ["vectors", "keyword_documents", "graph_entities", "graph_edges", "jobs"] {
         assert!(place(&report, name).orphans >= 10, "{name}: {report:#?}");
     }
     assert_eq!(report.missing_tombstones.len(), 2);

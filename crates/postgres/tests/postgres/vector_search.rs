@@ -214,7 +214,7 @@ pub(crate) async fn the_index_is_built_in_the_background(database: &Database) {
     assert_eq!(count_vector_hits(&reader, &tenant(), vector(0)).await, 1000);
     transaction.commit().await.unwrap();
     closing.await;
-    let sql = "SELECT count(*) FROM origins WHERE part = 'vector index'";
+    let sql = "SELECT count(*) FROM index_metadata WHERE part = 'vector index'";
     assert_eq!(sqlx::query_scalar::<_, i64>(sql).fetch_one(&mut connection).await.unwrap(), 1);
     assert_eq!(VectorStore::search(&reader, &tenant(), &VectorQuery::new(vector(1), 10)).await.unwrap().len(), 10);
 }
@@ -227,7 +227,7 @@ pub(crate) async fn an_interrupted_build_is_repeated(database: &Database) {
     store.close().await;
     let mut connection = database.connect_directly().await;
     sqlx::raw_sql(
-        "DELETE FROM origins WHERE part = 'vector index';
+        "DELETE FROM index_metadata WHERE part = 'vector index';
          UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass('vectors_by_nearness')",
     )
     .execute(&mut connection)

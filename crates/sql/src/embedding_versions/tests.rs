@@ -15,7 +15,7 @@ fn the_rows_of_the_table_decide_the_role_of_each_space() {
     assert_eq!(versions.table_for_new_records(&old), Some(VectorTable::First));
     assert_eq!(versions.begin(&new).unwrap(), Begin::Create);
     versions.read_part(SECOND_PART, new.space().into());
-    versions.read_part(TABLE_PART, "second_vectors".into());
+    versions.read_part(TABLE_PART, "secondary_vectors".into());
     assert_eq!(versions.role(&old, "test").unwrap(), (GenerationRole::Serving, VectorTable::Second));
     assert_eq!(versions.role(&new, "test").unwrap(), (GenerationRole::Second, VectorTable::First));
     assert_eq!(versions.table_for_new_records(&old), None);

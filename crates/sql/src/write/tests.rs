@@ -58,5 +58,5 @@ fn a_deletion_report_lists_each_record_once() {
     let requested = [second, first, second];
     let cascaded = [derived, first].into();
     let report = deletion_report(&requested, [first, second].into(), cascaded, RemovalCounts::default());
-    assert_eq!((report.ids, report.removed.withdrawn), (vec![second, first, derived], 1));
+    assert_eq!((report.ids, report.removed.cascade_deleted), (vec![second, first, derived], 1));
 }

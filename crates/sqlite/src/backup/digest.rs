@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::database::{catalogue, error::SqliteError};
 
-/// Key of the stamp in the table `origins`.
+/// Key of the stamp in the table `index_metadata`.
 pub(crate) const STAMP_KEY: &str = "backup";
-/// Key of the epoch of the caches in the table `origins`. A backup has no caches.
-pub(crate) const EPOCH_KEY: &str = "side files";
+/// Key of the epoch of the caches in the table `index_metadata`. A backup has no caches.
+pub(crate) const EPOCH_KEY: &str = "cache epoch";
 /// Version of the stamp.
 const FORMAT: u32 = 1;
 
 /// Tables that change when a file is merely opened. They are not part of the digest.
-pub(crate) const VOLATILE_TABLES: [&str; 4] = ["backlog", "changes", "lease_owners", "record_groups"];
+pub(crate) const VOLATILE_TABLES: [&str; 4] = ["jobs", "changes", "lease_owners", "record_groups"];
 
 /// The description of a backup, which the file contains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ impl Stamp {
     pub(crate) fn write(&self, connection: &Connection) -> Result<(), SqliteError> {
         let json = serde_json::to_string(self)
             .map_err(|error| Error::new(ErrorKind::Internal, "backup", "the stamp is no JSON").with_source(error))?;
-        let sql = "INSERT OR REPLACE INTO origins (part, made_by) VALUES (?1, ?2)";
+        let sql = "INSERT OR REPLACE INTO index_metadata (part, made_by) VALUES (?1, ?2)";
         connection.execute(sql, params![STAMP_KEY, json])?;
         Ok(())
     }
@@ -59,7 +59,7 @@ impl Stamp {
     /// # Errors
     /// `InvalidInput` if it has none; `SchemaMismatch` if a newer version wrote it.
     pub(crate) fn read(connection: &Connection, path: &str) -> Result<Self, SqliteError> {
-        let sql = "SELECT made_by FROM origins WHERE part = ?1";
+        let sql = "SELECT made_by FROM index_metadata WHERE part = ?1";
         let json: Option<String> = connection.query_row(sql, [STAMP_KEY], |row| row.get(0)).optional()?;
         let Some(json) = json else {
             let message = format!(
@@ -89,7 +89,7 @@ pub(crate) fn digest(connection: &Connection) -> Result<Fingerprint, SqliteError
             continue;
         }
         let condition = match table.as_str() {
-            "origins" => format!(" WHERE part NOT IN ('{STAMP_KEY}', '{EPOCH_KEY}')"),
+            "index_metadata" => format!(" WHERE part NOT IN ('{STAMP_KEY}', '{EPOCH_KEY}')"),
             _ => String::new(),
         };
         let mut statement = connection.prepare(&format!("SELECT * FROM \"{table}\"{condition}"))?;

@@ -51,21 +51,21 @@ macro_rules! of_namespace {
 fn select(table: BackupTable) -> &'static str {
     match table {
         BackupTable::IndexMetadata => {
-            "SELECT '', '', '', '', '', part, made_by FROM origins
+            "SELECT '', '', '', '', '', part, made_by FROM index_metadata
              WHERE part IN ('keywords', 'embedding', 'reembedding', 'serving table')"
         }
         BackupTable::Records => selected!(""),
         BackupTable::Tombstones => {
-            "SELECT t.name, n.user, s.agent, s.session, s.branch, x.id, x.content_hash, x.deleted_at, x.withdrawn
+            "SELECT t.name, n.user, s.agent, s.session, s.branch, x.id, x.content_hash, x.deleted_at, x.cascade_deleted
              FROM tombstones x JOIN scopes s ON s.scope = x.scope JOIN namespaces n ON n.namespace = x.namespace
              JOIN tenants t ON t.tenant = n.tenant"
         }
-        BackupTable::BlockedContents => of_namespace!("x.content_hash, x.withdrawn", "barred_contents"),
+        BackupTable::BlockedContents => of_namespace!("x.content_hash, x.cascade_deleted", "blocked_contents"),
         BackupTable::Terms => of_record!("x.length, CAST(x.terms AS BLOB), x.counts", "keyword_documents"),
         BackupTable::Vectors => of_record!("x.vector", "vectors"),
-        BackupTable::SecondVectors => of_record!("x.vector", "second_vectors"),
+        BackupTable::SecondVectors => of_record!("x.vector", "secondary_vectors"),
         BackupTable::Tokens => of_record!("x.tokens", "vector_tokens"),
-        BackupTable::SecondTokens => of_record!("x.tokens", "second_vector_tokens"),
+        BackupTable::SecondTokens => of_record!("x.tokens", "secondary_vector_tokens"),
         BackupTable::Entities => of_record!("x.entity, x.name, x.kind", "graph_entities"),
         BackupTable::Aliases => of_record!("x.entity, x.alias, x.name", "graph_aliases"),
         BackupTable::Relations => of_record!(
@@ -78,7 +78,7 @@ fn select(table: BackupTable) -> &'static str {
         BackupTable::Queue => {
             "SELECT t.name, n.user, '', '', '', x.job, r.id, x.queued_at, x.attempts, x.reason,
                     x.leased_until = 9223372036854775807
-             FROM backlog x JOIN records r ON r.record = x.record JOIN namespaces n ON n.namespace = r.namespace
+             FROM jobs x JOIN records r ON r.record = x.record JOIN namespaces n ON n.namespace = r.namespace
              JOIN tenants t ON t.tenant = n.tenant ORDER BY x.ticket"
         }
         BackupTable::AuditChains => {
@@ -96,15 +96,15 @@ fn select(table: BackupTable) -> &'static str {
 /// namespace and the scope; the values follow. Not every statement uses all of them.
 fn insert(table: BackupTable) -> &'static str {
     match table {
-        BackupTable::IndexMetadata => "INSERT OR REPLACE INTO origins (part, made_by) SELECT ?3, ?4",
+        BackupTable::IndexMetadata => "INSERT OR REPLACE INTO index_metadata (part, made_by) SELECT ?3, ?4",
         // Records are written as records.
         BackupTable::Records => "",
         BackupTable::Tombstones => {
-            "INSERT INTO tombstones (namespace, scope, id, content_hash, deleted_at, withdrawn)
+            "INSERT INTO tombstones (namespace, scope, id, content_hash, deleted_at, cascade_deleted)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
         }
         BackupTable::BlockedContents => {
-            "INSERT INTO barred_contents (namespace, content_hash, withdrawn) SELECT ?1, ?3, ?4"
+            "INSERT INTO blocked_contents (namespace, content_hash, cascade_deleted) SELECT ?1, ?3, ?4"
         }
         BackupTable::Terms => {
             "INSERT INTO keyword_documents (record, id, scope, length, terms, counts)
@@ -116,7 +116,7 @@ fn insert(table: BackupTable) -> &'static str {
              WHERE r.id = ?3 AND r.namespace = ?1"
         }
         BackupTable::SecondVectors => {
-            "INSERT INTO second_vectors (record, id, scope, vector) SELECT r.record, r.id, r.scope, ?4 FROM records r
+            "INSERT INTO secondary_vectors (record, id, scope, vector) SELECT r.record, r.id, r.scope, ?4 FROM records r
              WHERE r.id = ?3 AND r.namespace = ?1"
         }
         BackupTable::Tokens => {
@@ -124,7 +124,7 @@ fn insert(table: BackupTable) -> &'static str {
              WHERE r.id = ?3 AND r.namespace = ?1"
         }
         BackupTable::SecondTokens => {
-            "INSERT INTO second_vector_tokens (record, tokens) SELECT r.record, ?4 FROM records r
+            "INSERT INTO secondary_vector_tokens (record, tokens) SELECT r.record, ?4 FROM records r
              WHERE r.id = ?3 AND r.namespace = ?1"
         }
         BackupTable::Entities => {
@@ -148,7 +148,7 @@ fn insert(table: BackupTable) -> &'static str {
             "INSERT INTO synonym_verdicts (namespace, first, second, accepted) SELECT ?1, ?3, ?4, ?5"
         }
         BackupTable::Queue => {
-            "INSERT INTO backlog (job, record, queued_at, attempts, reason, leased_until)
+            "INSERT INTO jobs (job, record, queued_at, attempts, reason, leased_until)
              SELECT ?3, r.record, ?5, ?6, ?7, CASE WHEN ?8 THEN 9223372036854775807 ELSE ?9 END
              FROM records r WHERE r.id = ?4 AND r.namespace = ?1"
         }

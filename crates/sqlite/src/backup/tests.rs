@@ -12,16 +12,16 @@ const BACKED_UP: [(&str, &str); 20] = [
         "action, actor_agent, actor_key, agent, branch, error, failed_entry, hash, operation, previous_hash, \
          record_count, records, sequence, session, tenant, user, written_at",
     ),
-    ("barred_contents", "content_hash, namespace, withdrawn"),
+    ("blocked_contents", "content_hash, namespace, cascade_deleted"),
     // Leases and delays of retries end with a backup.
-    ("backlog", "attempts, job, leased_at, leased_until, owner, queued_at, reason, record, ticket"),
+    ("jobs", "attempts, job, leased_at, leased_until, owner, queued_at, reason, record, ticket"),
     ("derivations", "namespace, record, source"),
     ("graph_aliases", "alias, entity, name, record, scope"),
     ("graph_edges", "edge, record, relation, rule, scope, source, target, valid_from, valid_until"),
     ("graph_entities", "entity, kind, name, record, scope"),
     ("keyword_documents", "counts, id, length, record, scope, terms"),
     ("namespaces", "namespace, tenant, user"),
-    ("origins", "made_by, part"),
+    ("index_metadata", "made_by, part"),
     (
         "records",
         "confidence, derived_from, emotion, entities, expires_at, id, importance, kind, message_id, metadata, \
@@ -29,12 +29,12 @@ const BACKED_UP: [(&str, &str); 20] = [
          state, tags, text, topic, trust, valid_from, valid_until",
     ),
     ("scopes", "agent, branch, namespace, scope, session"),
-    ("second_vector_tokens", "record, tokens"),
-    ("second_vectors", "id, record, scope, vector"),
+    ("secondary_vector_tokens", "record, tokens"),
+    ("secondary_vectors", "id, record, scope, vector"),
     ("synonym_groups", "category, members, namespace, term"),
     ("synonym_verdicts", "accepted, first, namespace, second"),
     ("tenants", "name, tenant"),
-    ("tombstones", "content_hash, deleted_at, id, namespace, scope, withdrawn"),
+    ("tombstones", "content_hash, deleted_at, id, namespace, scope, cascade_deleted"),
     ("vector_tokens", "record, tokens"),
 ];
 const BACKED_UP_TOO: [(&str, &str); 1] = [("vectors", "id, record, scope, vector")];
@@ -86,7 +86,7 @@ fn every_table_and_column_is_backed_up_or_named_as_derived() {
         "add the table or column to `BackupTable`, to both backends, and to this list; the queue and derived tables \
          excepted"
     );
-    assert!(VOLATILE_TABLES.iter().all(|table| DERIVED.contains(table) || *table == "backlog"));
+    assert!(VOLATILE_TABLES.iter().all(|table| DERIVED.contains(table) || *table == "jobs"));
     // Every statement is valid for the current schema.
     assert_eq!(read_fingerprint(&writer.connection).unwrap(), Fingerprint::default());
     assert_eq!(BackupTable::ALL.len(), 17);

@@ -4,17 +4,17 @@ use rusqlite::Connection;
 
 use crate::{cache::policy::CachePolicy, database::error::SqliteError};
 
-/// Logs that the terms or the vector of a record, or fields that filters read, have changed. The random mark of the
+/// Logs that the terms or the vector of a record, or fields that filters read, have changed. The random nonce of the
 /// change tells it from a change of the same number that was lost when a backup was restored.
 pub(crate) fn append(connection: &Connection, row: i64) -> Result<(), SqliteError> {
-    connection.prepare_cached("INSERT INTO changes (record, mark) VALUES (?1, random())")?.execute([row])?;
+    connection.prepare_cached("INSERT INTO changes (record, nonce) VALUES (?1, random())")?.execute([row])?;
     Ok(())
 }
 
 /// Replaces the log by a gap, so that every process reads its indexes again.
 pub(crate) fn invalidate_all(connection: &Connection) -> Result<(), SqliteError> {
     connection.execute_batch(
-        "INSERT INTO changes (change, record, mark) SELECT coalesce(max(change), 0) + 2, 0, random() FROM changes;
+        "INSERT INTO changes (change, record, nonce) SELECT coalesce(max(change), 0) + 2, 0, random() FROM changes;
          DELETE FROM changes WHERE change < (SELECT max(change) FROM changes);",
     )?;
     Ok(())

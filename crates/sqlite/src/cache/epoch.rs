@@ -11,9 +11,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{cache::format::Stamp, database::error::SqliteError};
 
-/// Key of the epoch in the table `origins`. Part of the format.
-const EPOCH_KEY: &str = "side files";
-/// Key of the store id in the table `origins`. A migration writes it.
+/// Key of the epoch in the table `index_metadata`. Part of the format.
+const EPOCH_KEY: &str = "cache epoch";
+/// Key of the store id in the table `index_metadata`. A migration writes it.
 const STORE_ID_KEY: &str = "store id";
 
 /// Returns the current epoch; `None` if there has been no cache since the last deletion.
@@ -22,19 +22,19 @@ pub(crate) fn current(connection: &Connection) -> Result<Option<u64>, SqliteErro
 }
 
 fn stored_number(connection: &Connection, key: &str) -> Result<Option<u64>, SqliteError> {
-    let sql = "SELECT made_by FROM origins WHERE part = ?1";
+    let sql = "SELECT made_by FROM index_metadata WHERE part = ?1";
     let hex: Option<String> = connection.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?;
     Ok(hex.and_then(|hex| u64::from_str_radix(&hex, 16).ok()))
 }
 
-/// Returns the fingerprint of the database as of a change: the store id and the mark of the change, two random numbers.
-/// It differs in another database, and in one that was restored to an earlier state and then written to. Returns `None`
-/// if the log does not contain the change.
+/// Returns the fingerprint of the database as of a change: the store id and the nonce of the change, two random
+/// numbers. It differs in another database, and in one that was restored to an earlier state and then written to.
+/// Returns `None` if the log does not contain the change.
 pub(crate) fn fingerprint(connection: &Connection, change: i64) -> Result<Option<u128>, SqliteError> {
     let Some(store_id) = stored_number(connection, STORE_ID_KEY)? else { return Ok(None) };
-    let sql = "SELECT mark FROM changes WHERE change = ?1";
-    let mark = connection.prepare_cached(sql)?.query_row([change], |row| row.get::<_, i64>(0)).optional()?;
-    Ok(mark.map(|mark| u128::from(store_id) << 64 | u128::from(mark.cast_unsigned())))
+    let sql = "SELECT nonce FROM changes WHERE change = ?1";
+    let nonce = connection.prepare_cached(sql)?.query_row([change], |row| row.get::<_, i64>(0)).optional()?;
+    Ok(nonce.map(|nonce| u128::from(store_id) << 64 | u128::from(nonce.cast_unsigned())))
 }
 
 /// Returns the stamp of a new cache that contains the changes up to `change`. Starts an epoch if there is none. Returns
@@ -51,14 +51,14 @@ pub(crate) fn stamp(connection: &Connection, change: i64) -> Result<Option<Stamp
 fn start(connection: &Connection) -> Result<u64, SqliteError> {
     let random = u128::from_be_bytes(*RecordId::new().as_bytes()) as u64;
     connection
-        .prepare_cached("INSERT OR REPLACE INTO origins (part, made_by) VALUES (?1, ?2)")?
+        .prepare_cached("INSERT OR REPLACE INTO index_metadata (part, made_by) VALUES (?1, ?2)")?
         .execute(params![EPOCH_KEY, format!("{random:016x}")])?;
     Ok(random)
 }
 
 /// Ends the epoch and removes all cache files, in the transaction that deletes or replaces data that they may contain.
 pub(crate) fn end(connection: &Connection, database: &Path) -> rusqlite::Result<()> {
-    let ended_epochs = connection.prepare_cached("DELETE FROM origins WHERE part = ?1")?.execute([EPOCH_KEY])?;
+    let ended_epochs = connection.prepare_cached("DELETE FROM index_metadata WHERE part = ?1")?.execute([EPOCH_KEY])?;
     if ended_epochs > 0 {
         remove_files(database);
     }

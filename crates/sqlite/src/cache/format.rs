@@ -74,7 +74,7 @@ pub(crate) struct SegmentHeader {
 pub(crate) struct Stamp {
     /// Random number that changes when data is deleted or replaced.
     pub(crate) epoch: u64,
-    /// The store id and the mark of the newest change.
+    /// The store id and the nonce of the newest change.
     pub(crate) fingerprint: u128,
 }
 

@@ -104,10 +104,10 @@ fn put(connection: &Connection, record: i64) {
     log_change(connection, record);
 }
 
-/// Logs a change with a mark that is the same in every run.
+/// Logs a change with a nonce that is the same in every run.
 fn log_change(connection: &Connection, record: i64) {
     change_log::append(connection, record).unwrap();
-    execute(connection, "UPDATE changes SET mark = 1000 + change WHERE change = (SELECT max(change) FROM changes)");
+    execute(connection, "UPDATE changes SET nonce = 1000 + change WHERE change = (SELECT max(change) FROM changes)");
 }
 
 /// Creates a database with the records of the first segment.
@@ -118,8 +118,8 @@ async fn database() -> (TempDir, PathBuf, Connection) {
     let connection = Connection::open(&path).unwrap();
     let scopes = "INSERT INTO tenants VALUES (1, 'default'); INSERT INTO namespaces VALUES (1, 1, 'lin');
         INSERT INTO scopes (scope, namespace, agent, session, branch) VALUES (1, 1, '', '', ''), (2, 1, 'kai', '', '');
-        INSERT INTO origins VALUES ('side files', '0123456789abcdef');
-        UPDATE origins SET made_by = 'fedcba9876543210' WHERE part = 'store id';";
+        INSERT INTO index_metadata VALUES ('cache epoch', '0123456789abcdef');
+        UPDATE index_metadata SET made_by = 'fedcba9876543210' WHERE part = 'store id';";
     connection.execute_batch(scopes).unwrap();
     (1..=FIRST_SEGMENT_RECORDS).for_each(|record| put(&connection, record));
     (directory, path, connection)
@@ -202,14 +202,14 @@ async fn golden_caches_are_read_instead_of_the_database() {
 async fn damaged_or_stale_golden_caches_are_ignored() {
     let stale: [fn(&Connection); 5] = [
         // Another epoch: a record was deleted since.
-        |connection| execute(connection, "UPDATE origins SET made_by = '1' WHERE part = 'side files'"),
+        |connection| execute(connection, "UPDATE index_metadata SET made_by = '1' WHERE part = 'cache epoch'"),
         // Another fingerprint: the database was restored to an earlier state and then written to.
         |connection| {
             execute(connection, "DELETE FROM changes WHERE change = (SELECT max(change) FROM changes)");
             change_log::append(connection, ALL_RECORDS).unwrap();
         },
         // Another database.
-        |connection| execute(connection, "UPDATE origins SET made_by = '1' WHERE part = 'store id'"),
+        |connection| execute(connection, "UPDATE index_metadata SET made_by = '1' WHERE part = 'store id'"),
         // A restored backup of an earlier state, which was not written to.
         |connection| execute(connection, "DELETE FROM changes WHERE change = (SELECT max(change) FROM changes)"),
         // A gap in the change log.

@@ -1,4 +1,4 @@
-//! The table `origins`: the analyzer and the embedding space that each index was made with.
+//! The table `index_metadata`: the analyzer and the embedding space that each index was made with.
 
 use memory_engine_core::Index;
 use memory_engine_sql::{
@@ -17,7 +17,7 @@ pub(crate) fn maker(connection: &Connection, index: Index) -> rusqlite::Result<O
 /// Reads one row of the table.
 fn read(connection: &Connection, part: &str) -> rusqlite::Result<Option<String>> {
     connection
-        .prepare_cached("SELECT made_by FROM origins WHERE part = ?1")?
+        .prepare_cached("SELECT made_by FROM index_metadata WHERE part = ?1")?
         .query_row([part], |row| row.get("made_by"))
         .optional()
 }
@@ -25,7 +25,7 @@ fn read(connection: &Connection, part: &str) -> rusqlite::Result<Option<String>>
 /// Writes one row of the table.
 pub(crate) fn write(connection: &Connection, part: &str, made_by: &str) -> rusqlite::Result<()> {
     connection
-        .prepare_cached("INSERT OR REPLACE INTO origins (part, made_by) VALUES (?1, ?2)")?
+        .prepare_cached("INSERT OR REPLACE INTO index_metadata (part, made_by) VALUES (?1, ?2)")?
         .execute([part, made_by])?;
     Ok(())
 }

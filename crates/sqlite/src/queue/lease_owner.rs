@@ -81,7 +81,7 @@ impl LeaseOwner {
 /// Releases the items that an owner has claimed, except dead letters, and removes the owner.
 fn release(connection: &Connection, owner: i64) -> rusqlite::Result<()> {
     connection.execute(
-        "UPDATE backlog SET leased_until = ?2, owner = NULL WHERE owner = ?1 AND leased_until <> ?3",
+        "UPDATE jobs SET leased_until = ?2, owner = NULL WHERE owner = ?1 AND leased_until <> ?3",
         [owner, LEASE_FREE, LEASE_DEAD],
     )?;
     connection.execute("DELETE FROM lease_owners WHERE owner = ?1", [owner])?;

@@ -20,15 +20,13 @@ use crate::{
 /// Queues a job for a record, behind all others. `Embedding` is queued for both embedding versions, if there are two.
 pub(crate) fn enqueue(connection: &Connection, row: i64, job: Job, now: Timestamp) -> rusqlite::Result<()> {
     connection
-        .prepare_cached(
-            "INSERT OR REPLACE INTO backlog (job, record, leased_until, queued_at) VALUES (?1, ?2, ?3, ?4)",
-        )?
+        .prepare_cached("INSERT OR REPLACE INTO jobs (job, record, leased_until, queued_at) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![job.as_str(), row, LEASE_FREE, now.as_micros()])?;
     if job == Job::Embedding {
         connection
             .prepare_cached(
-                "INSERT OR REPLACE INTO backlog (job, record, leased_until, queued_at)
-                 SELECT o.part, ?2, ?3, ?4 FROM origins o WHERE o.part = ?1",
+                "INSERT OR REPLACE INTO jobs (job, record, leased_until, queued_at)
+                 SELECT o.part, ?2, ?3, ?4 FROM index_metadata o WHERE o.part = ?1",
             )?
             .execute(params![Job::Reembedding.as_str(), row, LEASE_FREE, now.as_micros()])?;
     }
@@ -37,7 +35,7 @@ pub(crate) fn enqueue(connection: &Connection, row: i64, job: Job, now: Timestam
 
 /// Removes every job of a record from the queue. Returns their number.
 pub(crate) fn dequeue(connection: &Connection, row: i64) -> rusqlite::Result<u64> {
-    Ok(connection.prepare_cached("DELETE FROM backlog WHERE record = ?1")?.execute([row])? as u64)
+    Ok(connection.prepare_cached("DELETE FROM jobs WHERE record = ?1")?.execute([row])? as u64)
 }
 
 /// Queues a job for all indexed records, in the order of tenant, user and id. With `covered`, only for records in that
@@ -49,7 +47,7 @@ pub(crate) fn requeue(
     job: Job,
     now: Timestamp,
 ) -> Result<u64, SqliteError> {
-    let mut statement = Statement::new("INSERT OR REPLACE INTO backlog (job, record, leased_until, queued_at) SELECT ");
+    let mut statement = Statement::new("INSERT OR REPLACE INTO jobs (job, record, leased_until, queued_at) SELECT ");
     statement.bind(job.as_str().to_owned()).push(", r.record, ").bind(LEASE_FREE).push(", ").bind(now.as_micros());
     statement.push(concat!(
         " FROM records r CROSS JOIN scopes s ON s.scope = r.scope CROSS JOIN namespaces n ON n.namespace = r.namespace
@@ -85,7 +83,7 @@ pub(crate) fn claim(
     let limit = sql_limit(limit);
     let sql = concat!(
         selected!(
-            "(SELECT ticket, record, attempts, queued_at FROM backlog WHERE job = ?1 AND ticket >= 0
+            "(SELECT ticket, record, attempts, queued_at FROM jobs WHERE job = ?1 AND ticket >= 0
               AND (leased_until <= ?2 OR leased_at > ?4 AND owner IS NULL AND leased_until <> ?5)
               ORDER BY ticket LIMIT ?3) b CROSS JOIN ",
             ", b.attempts, b.ticket, b.queued_at"
@@ -120,7 +118,7 @@ pub(crate) fn claim(
     }
     if !lease.is_zero() {
         // A dead letter, so that it does not hold up the items behind it.
-        let sql = "UPDATE backlog SET leased_until = ?2, attempts = attempts + 1, reason = ?3, owner = NULL
+        let sql = "UPDATE jobs SET leased_until = ?2, attempts = attempts + 1, reason = ?3, owner = NULL
             WHERE ticket = ?1";
         for (ticket, reason) in damaged {
             connection.prepare_cached(sql)?.execute(params![ticket, LEASE_DEAD, reason])?;
@@ -129,7 +127,7 @@ pub(crate) fn claim(
     if !lease.is_zero() && !claimed.is_empty() {
         let owner = owner.register(connection)?;
         let leased_until = now.after(lease).as_micros();
-        let sql = "UPDATE backlog SET leased_until = ?3, owner = ?4, leased_at = ?5 WHERE record = ?2 AND job = ?1";
+        let sql = "UPDATE jobs SET leased_until = ?3, owner = ?4, leased_at = ?5 WHERE record = ?2 AND job = ?1";
         let mut update = connection.prepare_cached(sql)?;
         for row in claimed {
             update.execute(params![job.as_str(), row, leased_until, owner, now.as_micros()])?;
@@ -146,7 +144,7 @@ pub(crate) fn extend_lease(
     now: Timestamp,
 ) -> Result<(), SqliteError> {
     let mut update = connection.prepare_cached(
-        "UPDATE backlog SET leased_until = ?3, leased_at = ?5 WHERE ticket = ?2 AND job = ?1 AND leased_until <> ?4",
+        "UPDATE jobs SET leased_until = ?3, leased_at = ?5 WHERE ticket = ?2 AND job = ?1 AND leased_until <> ?4",
     )?;
     let until = now.after(lease).as_micros();
     for (job, ticket) in claimed {
@@ -158,8 +156,8 @@ pub(crate) fn extend_lease(
 /// Removes completed items from the queue. Returns true for each item that was current, and false for each whose record
 /// was deleted or written again since the item was claimed.
 pub(crate) fn complete(connection: &Connection, done: &[Done]) -> Result<Vec<bool>, SqliteError> {
-    let mut delete = connection
-        .prepare_cached("DELETE FROM backlog WHERE record = ?1 AND job = ?2 AND (?3 IS NULL OR ticket = ?3)")?;
+    let mut delete =
+        connection.prepare_cached("DELETE FROM jobs WHERE record = ?1 AND job = ?2 AND (?3 IS NULL OR ticket = ?3)")?;
     let mut are_current = Vec::with_capacity(done.len());
     for item in done {
         let current = current_version(connection, &item.scope, item.id, item.revision)?;
@@ -175,7 +173,7 @@ pub(crate) fn complete(connection: &Connection, done: &[Done]) -> Result<Vec<boo
 /// Stores failures, and hides each item until its next attempt. An item without a next attempt becomes a dead letter.
 pub(crate) fn fail(connection: &Connection, failures: &[Failure], now: Timestamp) -> Result<(), SqliteError> {
     let mut update = connection.prepare_cached(
-        "UPDATE backlog SET leased_until = ?3, attempts = ?4, reason = ?5, owner = NULL, leased_at = ?6
+        "UPDATE jobs SET leased_until = ?3, attempts = ?4, reason = ?5, owner = NULL, leased_at = ?6
          WHERE record = ?1 AND job = ?2",
     )?;
     for failure in failures {
@@ -214,7 +212,7 @@ pub(crate) fn failures(
     let mut statement = Statement::new(
         "SELECT t.name, n.user, s.agent, s.session, s.branch, r.id, r.revision, b.job, b.attempts, b.reason,
              b.leased_until
-         FROM backlog b CROSS JOIN records r ON r.record = b.record CROSS JOIN scopes s ON s.scope = r.scope
+         FROM jobs b CROSS JOIN records r ON r.record = b.record CROSS JOIN scopes s ON s.scope = r.scope
          CROSS JOIN namespaces n ON n.namespace = r.namespace CROSS JOIN tenants t ON t.tenant = n.tenant
          WHERE b.reason IS NOT NULL AND ",
     );
@@ -248,7 +246,7 @@ pub(crate) fn count(connection: &Connection, covered: &CoveredScope, stats: &mut
     let mut statement = Statement::new("SELECT b.job, b.leased_until = ");
     statement.bind(LEASE_DEAD).push(
         " AS is_dead, count(*) AS records, min(b.queued_at) AS oldest
-         FROM backlog b CROSS JOIN records r ON r.record = b.record CROSS JOIN scopes s ON s.scope = r.scope WHERE ",
+         FROM jobs b CROSS JOIN records r ON r.record = b.record CROSS JOIN scopes s ON s.scope = r.scope WHERE ",
     );
     covered.push_scope_condition(&mut statement);
     statement.push(" GROUP BY 1, 2");

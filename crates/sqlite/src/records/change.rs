@@ -47,17 +47,18 @@ impl<'c> Changes<'c> {
         if let Some(old) = stub::find(self.connection, address.namespace, tombstone.id)? {
             self.remove(&old)?;
         }
-        let Tombstone { id, content_hash, deleted_at, withdrawn, .. } = tombstone;
+        let Tombstone { id, content_hash, deleted_at, cascade_deleted, .. } = tombstone;
         let key = TombstoneKey { namespace: address.namespace, scope: address.scope, id: *id };
-        self.store_tombstone(key, content_hash, *deleted_at, *withdrawn)
+        self.store_tombstone(key, content_hash, *deleted_at, *cascade_deleted)
     }
 
-    /// Deletes a record, and stores its tombstone. `withdrawn` is true if a source was deleted, not the record itself.
+    /// Deletes a record, and stores its tombstone. `cascade_deleted` is true if a source was deleted, not the
+    /// record itself.
     pub(crate) fn delete(
         &mut self,
         stored: &StoredStub,
         deleted_at: Timestamp,
-        withdrawn: bool,
+        cascade_deleted: bool,
     ) -> Result<(), SqliteError> {
         self.remove(stored)?;
         let StoredStub { namespace, stub, .. } = stored;
@@ -66,7 +67,7 @@ impl<'c> Changes<'c> {
             None => scopes::of_namespace(self.connection, *namespace)?,
         };
         let key = TombstoneKey { namespace: *namespace, scope, id: stub.id };
-        self.store_tombstone(key, &stub.content_hash, deleted_at, withdrawn)
+        self.store_tombstone(key, &stub.content_hash, deleted_at, cascade_deleted)
     }
 
     fn remove(&mut self, stored: &StoredStub) -> Result<(), SqliteError> {
@@ -139,28 +140,28 @@ impl<'c> Changes<'c> {
         key: TombstoneKey,
         content_hash: &ContentHash,
         deleted_at: Timestamp,
-        withdrawn: bool,
+        cascade_deleted: bool,
     ) -> Result<(), SqliteError> {
         let TombstoneKey { namespace, scope, id } = key;
         let hash = content_hash.as_bytes();
-        // `withdrawn` is 1 for a cascade deletion, and 0 for a deletion by the user, which takes precedence: hence
-        // `min`.
+        // `cascade_deleted` is 0 for a deletion by the user, which takes precedence over 1, a cascade
+        // deletion: hence `min`.
         self.connection
             .prepare_cached(
-                "INSERT INTO barred_contents (namespace, content_hash, withdrawn) VALUES (?1, ?2, ?3)
-                 ON CONFLICT DO UPDATE SET withdrawn = min(withdrawn, excluded.withdrawn)",
+                "INSERT INTO blocked_contents (namespace, content_hash, cascade_deleted) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO UPDATE SET cascade_deleted = min(cascade_deleted, excluded.cascade_deleted)",
             )?
-            .execute(params![namespace, hash, withdrawn])?;
+            .execute(params![namespace, hash, cascade_deleted])?;
         let replaced = self
             .connection
             .prepare_cached("DELETE FROM tombstones WHERE namespace = ?1 AND id = ?2")?
             .execute(params![namespace, id.as_bytes()])?;
         self.connection
             .prepare_cached(
-                "INSERT INTO tombstones (namespace, id, scope, content_hash, deleted_at, withdrawn)
+                "INSERT INTO tombstones (namespace, id, scope, content_hash, deleted_at, cascade_deleted)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?
-            .execute(params![namespace, id.as_bytes(), scope, hash, deleted_at.as_micros(), withdrawn])?;
+            .execute(params![namespace, id.as_bytes(), scope, hash, deleted_at.as_micros(), cascade_deleted])?;
         self.removed.tombstones += u64::from(replaced == 0);
         Ok(())
     }

@@ -60,7 +60,7 @@ pub(crate) fn put(
     }
     for (index, namespace) in cascading {
         let source = BTreeSet::from([results[index].id]);
-        results[index].withdrawn =
+        results[index].cascade_deleted =
             cascade::remove_derived_records(connection, namespace, &source, &batch, now, &mut changes)?;
     }
     groups::refresh_times(connection)?;
@@ -89,13 +89,13 @@ impl NamespaceState for Namespace<'_> {
 
     fn deleted_content(&self, record: &Record) -> Result<Option<bool>, SqliteError> {
         // Most users have deleted nothing, and this query is faster than hashing the text.
-        let any_sql = "SELECT 1 FROM barred_contents WHERE namespace = ?1 LIMIT 1";
+        let any_sql = "SELECT 1 FROM blocked_contents WHERE namespace = ?1 LIMIT 1";
         if !self.connection.prepare_cached(any_sql)?.exists([self.namespace])? {
             return Ok(None);
         }
-        let sql = "SELECT withdrawn FROM barred_contents WHERE namespace = ?1 AND content_hash = ?2";
+        let sql = "SELECT cascade_deleted FROM blocked_contents WHERE namespace = ?1 AND content_hash = ?2";
         let hash = record.content_hash();
         let key = params![self.namespace, hash.as_bytes()];
-        Ok(self.connection.prepare_cached(sql)?.query_row(key, |row| row.get("withdrawn")).optional()?)
+        Ok(self.connection.prepare_cached(sql)?.query_row(key, |row| row.get("cascade_deleted")).optional()?)
     }
 }

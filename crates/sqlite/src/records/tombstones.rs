@@ -20,7 +20,7 @@ pub(crate) fn tombstones(
     limit: usize,
 ) -> Result<Vec<Tombstone>, SqliteError> {
     let mut statement = Statement::new(
-        "SELECT t.name, n.user, s.agent, s.session, s.branch, b.id, b.content_hash, b.deleted_at, b.withdrawn
+        "SELECT t.name, n.user, s.agent, s.session, s.branch, b.id, b.content_hash, b.deleted_at, b.cascade_deleted
          FROM tombstones b CROSS JOIN scopes s ON s.scope = b.scope CROSS JOIN namespaces n ON n.namespace = b.namespace
          CROSS JOIN tenants t ON t.tenant = n.tenant WHERE ",
     );
@@ -51,7 +51,7 @@ fn read(row: &Row<'_>) -> Result<Tombstone, SqliteError> {
     let content_hash = ContentHash::from_bytes(row.get("content_hash")?);
     let deleted_at = Timestamp::from_micros(row.get("deleted_at")?);
     let tombstone = Tombstone::new(id, scopes::read_or_user(row)?, content_hash, deleted_at);
-    Ok(tombstone.with_withdrawn(row.get("withdrawn")?))
+    Ok(tombstone.with_cascade_deleted(row.get("cascade_deleted")?))
 }
 
 /// Removes the tombstones of these ids in the covered scope, and unblocks contents that no other tombstone blocks.
@@ -71,7 +71,7 @@ pub(crate) fn remove(connection: &Connection, covered: &CoveredScope, ids: &[Rec
         for (namespace, hash) in blocked {
             connection
                 .prepare_cached(
-                    "DELETE FROM barred_contents WHERE namespace = ?1 AND content_hash = ?2 AND NOT EXISTS
+                    "DELETE FROM blocked_contents WHERE namespace = ?1 AND content_hash = ?2 AND NOT EXISTS
                      (SELECT 1 FROM tombstones WHERE namespace = ?1 AND content_hash = ?2)",
                 )?
                 .execute(params![namespace, hash])?;

@@ -139,8 +139,8 @@ impl<'s> RowSearch<'s> {
         let text = String::from_utf8_lossy(found_row.get_ref("text")?.as_bytes().unwrap_or_default());
         let trust =
             found_row.get_ref("trust")?.as_str().ok().and_then(|trust| trust.parse().ok()).unwrap_or(Trust::Import);
-        if let Some(withdrawn) = self.contents.find(namespace, &ContentHash::of(&text)) {
-            report.add_copy(id, Tombstone::bars_content_for(trust, withdrawn));
+        if let Some(cascade_deleted) = self.contents.find(namespace, &ContentHash::of(&text)) {
+            report.add_copy(id, Tombstone::blocks_content_for(trust, cascade_deleted));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::database::error::SqliteError;
 /// The tables whose rows are names of tenants, users and conversations.
 const NAME_TABLES: [&str; 3] = ["tenants", "namespaces", "scopes"];
 /// The tables whose keys are the numbers of records.
-const RECORD_TABLES: [&str; 3] = ["records", "vectors", "second_vectors"];
+const RECORD_TABLES: [&str; 3] = ["records", "vectors", "secondary_vectors"];
 
 /// The namespace of the rows of a table that names no users.
 const NO_NAMESPACE: &str = "NULL";

@@ -30,8 +30,7 @@ pub(crate) fn begin(connection: &Connection, metadata: &IndexMetadata, now: Time
         }
     }
     queue_missing(connection, table, now)?;
-    let queued =
-        connection.query_row("SELECT count(*) FROM backlog WHERE job = ?1", [SECOND_PART], |row| row.get(0))?;
+    let queued = connection.query_row("SELECT count(*) FROM jobs WHERE job = ?1", [SECOND_PART], |row| row.get(0))?;
     Ok(queued)
 }
 
@@ -39,7 +38,7 @@ pub(crate) fn begin(connection: &Connection, metadata: &IndexMetadata, now: Time
 /// unchanged; a dead letter can be claimed again.
 fn queue_missing(connection: &Connection, table: VectorTable, now: Timestamp) -> Result<(), SqliteError> {
     let sql = format!(
-        "INSERT INTO backlog (job, record, leased_until, queued_at)
+        "INSERT INTO jobs (job, record, leased_until, queued_at)
          SELECT ?1, r.record, ?2, ?4 FROM records r
          WHERE {} AND NOT EXISTS (SELECT 1 FROM {} v WHERE v.record = r.record)
          ORDER BY r.namespace, r.record
@@ -70,7 +69,7 @@ pub(crate) fn switch(
         &format!(
             "SELECT count(*) FROM records r WHERE {}
              AND NOT EXISTS (SELECT 1 FROM {} v WHERE v.record = r.record)
-             AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = ?1)",
+             AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.record = r.record AND b.job = ?1)",
             indexed!(),
             table.name()
         ),
@@ -84,7 +83,7 @@ pub(crate) fn switch(
     index_metadata::write(connection, SECOND_PART, versions.serving.as_deref().unwrap_or_default())?;
     index_metadata::write(connection, SERVING_PART, metadata.space())?;
     index_metadata::write(connection, TABLE_PART, table.name())?;
-    let mut rename = connection.prepare_cached("UPDATE backlog SET job = ?2 WHERE job = ?1")?;
+    let mut rename = connection.prepare_cached("UPDATE jobs SET job = ?2 WHERE job = ?1")?;
     for (from, to) in JOB_RENAMES {
         rename.execute([from, to])?;
     }
@@ -95,8 +94,8 @@ pub(crate) fn switch(
 pub(crate) fn drop_second(connection: &Connection) -> Result<Option<String>, SqliteError> {
     let versions = index_metadata::versions(connection)?;
     if versions.second.is_some() {
-        connection.execute("DELETE FROM backlog WHERE job = ?1", [SECOND_PART])?;
-        connection.execute("DELETE FROM origins WHERE part = ?1", [SECOND_PART])?;
+        connection.execute("DELETE FROM jobs WHERE job = ?1", [SECOND_PART])?;
+        connection.execute("DELETE FROM index_metadata WHERE part = ?1", [SECOND_PART])?;
         vector_store::clear(connection, versions.table.other())?;
     }
     Ok(versions.second)
@@ -140,7 +139,7 @@ struct QueuedRecords {
 fn count_queued(connection: &Connection, job: &str) -> rusqlite::Result<QueuedRecords> {
     let sql = "SELECT count(*) FILTER (WHERE leased_until <> ?2) AS waiting,
                       count(*) FILTER (WHERE leased_until = ?2) AS dead
-               FROM backlog WHERE job = ?1";
+               FROM jobs WHERE job = ?1";
     connection.prepare_cached(sql)?.query_row(params![job, LEASE_DEAD], |row| {
         Ok(QueuedRecords { waiting: row.get("waiting")?, dead: row.get("dead")? })
     })

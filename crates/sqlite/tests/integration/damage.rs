@@ -138,7 +138,7 @@ async fn a_damaged_row_costs_one_row_and_can_be_deleted() {
         columns.extend(check_damaged_row(&world, name).await.into_iter().map(|record| record.column));
         store.close().await;
         let connection = Connection::open(&path).unwrap();
-        for table in ["records", "keyword_documents", "vectors", "backlog", "graph_entities", "derivations"] {
+        for table in ["records", "keyword_documents", "vectors", "jobs", "graph_entities", "derivations"] {
             let sql = format!("SELECT count(*) FROM {table} x");
             let rows: i64 = connection.query_row(&sql, [], |row| row.get(0)).unwrap();
             assert_eq!(rows, 0, "{name}: {table}");

@@ -102,7 +102,7 @@ async fn leases_and_retries_of_a_clock_that_was_ahead_end_at_once() {
     let right = open(&path).await;
     assert_eq!(claim(&right, 9).await, 2, "the retry and the unclaimed item; the owner of the lease lives");
     // A lease without an owner, as where lock files are not supported.
-    rusqlite::Connection::open(&path).unwrap().execute("UPDATE backlog SET owner = NULL", []).unwrap();
+    rusqlite::Connection::open(&path).unwrap().execute("UPDATE jobs SET owner = NULL", []).unwrap();
     assert_eq!(claim(&right, 9).await, 1, "two leases are from the right clock, and one is a dead letter");
     drop(store);
 }

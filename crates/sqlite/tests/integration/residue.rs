@@ -22,7 +22,7 @@ fn probes(records: &[Record]) -> ResidueProbes {
         namespace: record.scope.namespace(),
         id: record.id,
         content: SALT.hash(&record.content_hash()),
-        withdrawn: false,
+        cascade_deleted: false,
     };
     let mut probes = ResidueProbes::new(SALT, records.iter().map(probe).collect()).with_extent(SearchExtent::Database);
     records.iter().for_each(|record| probes.add_texts(record));
@@ -90,7 +90,7 @@ async fn nothing_remains_of_deleted_records() {
     let store = open(&path).await;
     let records = fill(&store).await;
     let before = store.find_residue(&probes(&records)).await.unwrap();
-    for name in ["records", "vectors", "keyword_documents", "derivations", "backlog", "graph_edges", "memory.db"] {
+    for name in ["records", "vectors", "keyword_documents", "derivations", "jobs", "graph_edges", "memory.db"] {
         assert!(before.places.iter().any(|place| place.name == name), "{name} was not searched: {before:#?}");
     }
     assert!(["records", "vectors", "keyword_documents"].iter().all(|name| place(&before, name).ids >= 2));
@@ -162,8 +162,8 @@ async fn an_id_or_orphan_is_found_in_every_table() {
             assert!(found.residue() > 0, "{table}: {found:?}");
         }
     }
-    // They have numbers only: of changes and of processes. `barred_contents` and the groups have no id.
-    missed.retain(|table| !["barred_contents", "changes", "lease_owners", "record_groups"].contains(table));
+    // They have numbers only: of changes and of processes. `blocked_contents` and the groups have no id.
+    missed.retain(|table| !["blocked_contents", "changes", "lease_owners", "record_groups"].contains(table));
     assert!(missed.is_empty(), "not found in {missed:?}");
 }
 

@@ -49,7 +49,7 @@ impl DryRun {
             for tombstone in page {
                 dry_run.forgotten.insert(tombstone.id);
                 // Cascade-deleted records may be derived again; records that a user deleted may not.
-                if !tombstone.withdrawn {
+                if !tombstone.cascade_deleted {
                     let text = (tombstone.scope.namespace(), tombstone.content_hash.to_string());
                     dry_run.forgotten_texts.insert(text);
                 }

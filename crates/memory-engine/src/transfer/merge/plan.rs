@@ -132,7 +132,7 @@ fn union(source: &StoreSnapshot, target: &StoreSnapshot) -> BTreeMap<RecordId, T
 /// The order of tombstones with the same id: one of a record that was deleted itself blocks more than another one. Of
 /// two that block the same, the earlier one wins, so that both stores become equal.
 fn strength(tombstone: &Tombstone) -> (bool, ContentHash, Reverse<Timestamp>) {
-    (!tombstone.withdrawn, tombstone.content_hash, Reverse(tombstone.deleted_at))
+    (!tombstone.cascade_deleted, tombstone.content_hash, Reverse(tombstone.deleted_at))
 }
 
 /// Returns the tombstones of the source that block other contents than those of the target with the same ids, or are
@@ -148,7 +148,7 @@ fn further_blocks(
     let pairs =
         source.tombstones.values().filter_map(|of_source| Some((of_source, target.tombstones.get(&of_source.id)?)));
     let differing = pairs.filter(|(of_source, of_target)| {
-        let blocks = |tombstone: &Tombstone| (tombstone.withdrawn, tombstone.content_hash);
+        let blocks = |tombstone: &Tombstone| (tombstone.cascade_deleted, tombstone.content_hash);
         (blocks(of_source) != blocks(of_target) || of_source.deleted_at < of_target.deleted_at)
             && of_source.scope == of_target.scope
             && !has_derived.contains(&of_source.id)
@@ -165,15 +165,15 @@ fn missing_tombstones(snapshot: &StoreSnapshot, other: &StoreSnapshot) -> BTreeS
 
 /// Returns the records that only `snapshot` has, and whose content was forgotten in the other store.
 fn forgotten_contents<'s>(snapshot: &'s StoreSnapshot, other: &StoreSnapshot) -> Vec<(RecordId, &'s Version)> {
-    // A content is blocked as withdrawn only if all of its tombstones are.
+    // A content is blocked as cascade-deleted only if all of its tombstones are.
     let mut blocked: BTreeMap<ContentHash, bool> = BTreeMap::new();
     for tombstone in other.tombstones.values() {
-        let withdrawn = blocked.entry(tombstone.content_hash).or_insert(true);
-        *withdrawn &= tombstone.withdrawn;
+        let cascade_deleted = blocked.entry(tombstone.content_hash).or_insert(true);
+        *cascade_deleted &= tombstone.cascade_deleted;
     }
     let is_blocked = |version: &Version| {
-        let withdrawn = blocked.get(&version.content_hash);
-        withdrawn.is_some_and(|withdrawn| Tombstone::bars_content_for(version.trust, *withdrawn))
+        let cascade_deleted = blocked.get(&version.content_hash);
+        cascade_deleted.is_some_and(|cascade_deleted| Tombstone::blocks_content_for(version.trust, *cascade_deleted))
     };
     let only_here = snapshot.records.iter().filter(|(id, _)| {
         !other.records.contains_key(id) && !other.tombstones.contains_key(id) && !snapshot.tombstones.contains_key(id)
@@ -182,7 +182,7 @@ fn forgotten_contents<'s>(snapshot: &'s StoreSnapshot, other: &StoreSnapshot) ->
 }
 
 fn add_tombstone(tombstones: &mut BTreeMap<RecordId, Tombstone>, id: RecordId, version: &Version, now: Timestamp) {
-    let tombstone = Tombstone::new(id, version.scope.clone(), version.content_hash, now).with_withdrawn(true);
+    let tombstone = Tombstone::new(id, version.scope.clone(), version.content_hash, now).with_cascade_deleted(true);
     tombstones.entry(id).or_insert(tombstone);
 }
 

@@ -140,7 +140,7 @@ impl TurnWorker {
     /// Retracts the turns that a stored turn replaces, and reports that it is stored. In this order, because the client
     /// may send its next message as soon as the reply has ended, and retracted turns must not be recalled for it.
     pub(super) async fn finish(&self, pending: PendingWrite, outcome: TurnWriteOutcome) {
-        count_turn(if outcome.blocked { "barred" } else { "stored" });
+        count_turn(if outcome.blocked { "blocked" } else { "stored" });
         let PendingWrite { turn, audit: _, stored, _permit, _tracked } = pending;
         let last_turn = self.sessions.last_turn(&turn.address);
         self.sessions.set_last_turn(&turn.address, LastTurn { round: outcome.round, key: Some(turn.key.key.clone()) });

@@ -232,7 +232,7 @@ async fn a_store_panic_loses_only_one_turn() {
 }
 
 #[tokio::test]
-async fn a_deleted_turn_is_counted_as_barred() {
+async fn a_deleted_turn_is_counted_as_blocked() {
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
     let metrics_handle = recorder.handle();
     let _recorder = metrics::set_default_local_recorder(&recorder);
@@ -243,7 +243,7 @@ async fn a_deleted_turn_is_counted_as_barred() {
     chat.ask(&request("echo", &[user("忘掉这个")])).await;
     chat.served.gateway.drain().await;
     let metrics = metrics_handle.render();
-    for outcome in ["stored", "barred"] {
+    for outcome in ["stored", "blocked"] {
         assert!(metrics.contains(&format!("memory_gateway_turns_total{{outcome=\"{outcome}\"}} 1")), "{metrics}");
     }
 }

@@ -111,7 +111,7 @@ fn an_incomplete_segment_is_ignored_and_overwritten() {
     file.append(&connection, &manifest, header, |out| out.deltas([2, 3])).unwrap();
     assert_eq!(read(&file, &connection), Some((vec![1, 2, 3], 3)));
     // Another fingerprint or another epoch: the cache is ignored.
-    connection.execute("UPDATE changes SET mark = mark + 1 WHERE change = 3", []).unwrap();
+    connection.execute("UPDATE changes SET nonce = nonce + 1 WHERE change = 3", []).unwrap();
     assert_eq!(read(&file, &connection), None);
     epoch::end(&connection, &path).unwrap();
     assert!(!file.files[0].exists());
