@@ -14,8 +14,6 @@ DROP VIEW summaries;
 DROP VIEW conversations;
 DROP FUNCTION memory_int;
 DROP FUNCTION memory_time;
-DROP FUNCTION memory_insert_new_batch;
-DROP FUNCTION memory_insert_batch;
 DROP TABLE record_groups;
 DROP TABLE audit_log;
 DROP TABLE audit_chains;

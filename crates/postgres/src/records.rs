@@ -4,6 +4,7 @@ pub(crate) mod change;
 pub(crate) mod delete;
 pub(crate) mod derivations;
 pub(crate) mod explain;
+mod field;
 pub(crate) mod groups;
 pub(crate) mod namespaces;
 pub(crate) mod periods;

@@ -5,6 +5,8 @@
 
 use memory_engine_core::{Error, ErrorKind, Field, Filter, FilterValue, Op, RecordId, Result, ValueType};
 
+use crate::record_columns::{UnsetValue, filter_column};
+
 /// A statement that is being built in the SQL of one database. Values are bound as parameters, never written into the
 /// text.
 pub trait SqlDialect: Sized {
@@ -148,7 +150,7 @@ pub fn check(filter: &Filter) -> Result<()> {
 }
 
 fn check_comparison(field: &Field, values: &[FilterValue]) -> Result<()> {
-    if !matches!(field, Field::Metadata(_)) && field_column(field, ["", "", ""]).is_none() {
+    if !matches!(field, Field::Metadata(_)) && filter_column(field, ["", "", ""]).is_none() {
         return Err(unsupported("field"));
     }
     let is_known = |value: &FilterValue| {
@@ -211,16 +213,6 @@ fn known_operator(op: Op) -> Option<&'static str> {
     }
 }
 
-/// The stored value of a field that is not set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum UnsetValue {
-    /// The field is always set.
-    Never,
-    Null,
-    EmptyText,
-    EmptyList,
-}
-
 impl UnsetValue {
     /// Returns the comparison that is true if the field is set.
     fn set_comparison<D: SqlDialect>(self) -> &'static str {
@@ -234,40 +226,7 @@ impl UnsetValue {
 
 /// Returns the column of a field and the value of that column if the field is not set; `None` for metadata.
 fn column<D: SqlDialect>(field: &Field) -> Option<(&'static str, UnsetValue)> {
-    field_column(field, D::ADDRESS_COLUMNS)
-}
-
-fn field_column(field: &Field, [agent, session, branch]: [&'static str; 3]) -> Option<(&'static str, UnsetValue)> {
-    Some(match field {
-        Field::Id => ("r.id", UnsetValue::Never),
-        Field::Agent => (agent, UnsetValue::EmptyText),
-        Field::Session => (session, UnsetValue::EmptyText),
-        Field::Branch => (branch, UnsetValue::EmptyText),
-        Field::Kind => ("r.kind", UnsetValue::Never),
-        Field::Role => ("r.role", UnsetValue::Null),
-        Field::Speaker => ("r.speaker", UnsetValue::Null),
-        Field::Scene => ("r.scene", UnsetValue::Null),
-        Field::Topic => ("r.topic", UnsetValue::Null),
-        Field::Emotion => ("r.emotion", UnsetValue::Null),
-        Field::Entities => ("r.entities", UnsetValue::EmptyList),
-        Field::Tags => ("r.tags", UnsetValue::EmptyList),
-        Field::Confidence => ("r.confidence", UnsetValue::Never),
-        Field::Importance => ("r.importance", UnsetValue::Never),
-        Field::MessageId => ("r.message_id", UnsetValue::Null),
-        // `Filter::matches` compares integers as floating-point numbers.
-        Field::Sequence => ("CAST(r.sequence AS DOUBLE PRECISION)", UnsetValue::Null),
-        Field::Round => ("CAST(r.round AS DOUBLE PRECISION)", UnsetValue::Null),
-        Field::Trust => ("r.trust", UnsetValue::Never),
-        Field::State => ("r.state", UnsetValue::Never),
-        Field::OccurredAt => ("r.occurred_at", UnsetValue::Never),
-        Field::RecordedAt => ("r.recorded_at", UnsetValue::Never),
-        Field::ValidFrom => ("r.valid_from", UnsetValue::Null),
-        Field::ValidUntil => ("r.valid_until", UnsetValue::Null),
-        Field::Pinned => ("r.pinned", UnsetValue::Never),
-        Field::ExpiresAt => ("r.expires_at", UnsetValue::Null),
-        Field::Metadata(_) => return None,
-        _ => return None,
-    })
+    filter_column(field, D::ADDRESS_COLUMNS)
 }
 
 /// Appends the condition that the field is set.

@@ -9,6 +9,7 @@ pub mod graph;
 pub mod health;
 pub mod index_metadata;
 pub mod options;
+pub mod record_columns;
 pub mod request;
 pub mod rows;
 pub mod write;

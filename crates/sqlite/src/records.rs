@@ -2,6 +2,7 @@ pub(crate) mod cascade;
 pub(crate) mod change;
 pub(crate) mod delete;
 pub(crate) mod derivations;
+mod field;
 pub(crate) mod found;
 pub(crate) mod groups;
 pub(crate) mod periods;

@@ -15,6 +15,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use crate::{
     database::{error::PostgresError, secret_url::SecretUrl, server::ServerConfig},
     options::PostgresOptions,
+    records::row,
 };
 
 /// Version of the schema that this version of the crate reads and writes.
@@ -38,6 +39,30 @@ macro_rules! migration {
 
 /// The migrations in order, each with its reversal. Their number is the schema version.
 const MIGRATIONS: [Migration; 1] = [migration!("0001_initial")];
+
+/// The functions that the program calls, with a placeholder for the statement that inserts records.
+const FUNCTIONS: &str = include_str!("../../data/functions.sql");
+
+/// Removes the [`FUNCTIONS`] of the current schema, in any version. Another memory may have its own in `public`.
+const DROP_FUNCTIONS: &str = "DO $$
+    DECLARE f regprocedure;
+    BEGIN
+        FOR f IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = to_regnamespace(quote_ident(current_schema()))
+            AND p.proname IN ('memory_lock_if_new', 'memory_insert_batch')
+        LOOP
+            EXECUTE format('DROP FUNCTION %s', f);
+        END LOOP;
+    END $$";
+
+/// True if the current schema lacks a function.
+const LACKS_FUNCTIONS: &str = "SELECT count(*) < 2 FROM pg_proc p
+    WHERE p.pronamespace = to_regnamespace(quote_ident(current_schema()))
+    AND p.proname IN ('memory_lock_if_new', 'memory_insert_batch')";
+
+/// Returns the SQL that installs the functions of this version.
+fn functions() -> String {
+    FUNCTIONS.replace("{insert_records}", &row::insert_records("records_json"))
+}
 
 /// Marks the places in a migration where a table is partitioned, if that is configured.
 const PARTITION_MARKER: &str = "/* by namespace */";
@@ -98,6 +123,9 @@ pub async fn migrate_down(url: &str, options: &PostgresOptions, schema: u32) -> 
         if found == 0 {
             // The search path may contain tables of another memory.
             return unlock(connection).await;
+        }
+        if schema < found {
+            sqlx::raw_sql(DROP_FUNCTIONS).execute(&mut connection).await?;
         }
         for step in (schema..found).rev() {
             let migration = &MIGRATIONS[step as usize];
@@ -194,6 +222,7 @@ pub(crate) async fn unlock(mut connection: PgConnection) -> Result<(), PostgresE
 pub(crate) async fn up(connection: &mut PgConnection, options: &PostgresOptions) -> Result<u32, PostgresError> {
     let found = version(connection).await?;
     if found == SCHEMA {
+        install_functions(connection).await?;
         return Ok(found);
     }
     sqlx::raw_sql(
@@ -204,6 +233,7 @@ pub(crate) async fn up(connection: &mut PgConnection, options: &PostgresOptions)
     .await?;
     // An existing database keeps its number of partitions.
     let partitions = if found == 0 { options.partitions } else { partitions(connection).await? };
+    sqlx::raw_sql(DROP_FUNCTIONS).execute(&mut *connection).await?;
     for (step, migration) in (1_i64..).zip(&MIGRATIONS).skip(found as usize) {
         let work = async {
             for statement in partitioned_statements(migration.up, partitions) {
@@ -218,8 +248,19 @@ pub(crate) async fn up(connection: &mut PgConnection, options: &PostgresOptions)
             .execute(&mut *connection)
             .await?;
     }
+    install_functions(connection).await?;
     check_pgvector(connection).await?;
     Ok(found)
+}
+
+/// Installs the functions if they are missing: in a new schema, and in one that a later version migrated down.
+async fn install_functions(connection: &mut PgConnection) -> Result<(), PostgresError> {
+    if sqlx::query_scalar::<_, bool>(LACKS_FUNCTIONS).fetch_one(&mut *connection).await? {
+        // One of them may be there.
+        sqlx::raw_sql(DROP_FUNCTIONS).execute(&mut *connection).await?;
+        sqlx::raw_sql(AssertSqlSafe(functions())).execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// Runs one migration in a span of its own.
@@ -267,14 +308,17 @@ fn partitioned_statements(sql: &str, partitions: u32) -> Vec<String> {
     statements
 }
 
-/// Returns the last statement of the migrations that creates an index, a view or a function. `what` is the SQL word for
-/// its type. Each begins at the start of a line, and ends with a semicolon, or `$$;`, at the end of one.
+/// Returns the statement that creates an index, a view or a function: of the functions, or the last one of the
+/// migrations. `what` is the SQL word for its type. Each begins at the start of a line, and ends with a semicolon, or
+/// `$$;`, at the end of one.
 pub(crate) fn creating_statement(what: &str, name: &str) -> Option<String> {
     let beginnings = [" ", "("].map(|next| format!("\nCREATE {what} {name}{next}"));
     let end = if what == "FUNCTION" { "$$;\n" } else { ";\n" };
-    MIGRATIONS.iter().rev().find_map(|migration| {
-        let start = beginnings.iter().find_map(|beginning| migration.up.rfind(beginning))?;
-        let (statement, _) = migration.up[start..].split_once(end)?;
+    let functions = functions();
+    let texts = std::iter::once(&functions[..]).chain(MIGRATIONS.iter().rev().map(|migration| migration.up));
+    texts.into_iter().find_map(|text| {
+        let start = beginnings.iter().find_map(|beginning| text.rfind(beginning))?;
+        let (statement, _) = text[start..].split_once(end)?;
         Some(format!("{}{}", statement.trim_start(), end.trim_end_matches(";\n")))
     })
 }

@@ -51,6 +51,14 @@ impl StatementBuilder {
         self
     }
 
+    /// Appends a further argument of a function, by the name of its parameter.
+    pub(crate) fn argument<T>(&mut self, name: &'static str, value: T) -> &mut Self
+    where
+        T: for<'q> Encode<'q, Postgres> + Type<Postgres> + 'static,
+    {
+        self.push(", ").push(name).push(" => ").bind(value)
+    }
+
     /// Appends a template. Each name in braces is replaced by what `fill` appends for it.
     pub(crate) fn push_template(&mut self, template: &'static str, mut fill: impl FnMut(&str, &mut Self)) {
         for (i, part) in template.split('{').enumerate() {

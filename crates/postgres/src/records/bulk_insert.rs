@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use memory_engine_core::{Embedding, Record, Scope};
 use memory_engine_sql::rows::LEASE_FREE;
-use sqlx::{PgConnection, Postgres, Row, postgres::PgArguments, query::Query};
+use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
+    database::statement::StatementBuilder,
     keywords::keyword_store::KeywordDocument,
     queue::job_rows::QueueEntry,
     records::row,
@@ -36,15 +37,6 @@ struct AddressCounts {
     documents: i64,
     vectors: i64,
 }
-
-/// Inserts a batch whose namespaces are locked.
-const INSERT_BATCH: &str = "SELECT memory_insert_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-    $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)";
-
-/// Locks the namespaces and inserts a batch, if the database is in the state that the batch was made for.
-const INSERT_NEW_BATCH: &str = "SELECT memory_insert_new_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-    $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36,
-    $37)";
 
 /// The state of the database that a batch of new records was made for.
 #[derive(Debug)]
@@ -109,7 +101,9 @@ impl<'a> BulkInsert<'a> {
             scopes::insert_addresses(connection, &self.addresses.keys().copied().collect::<Vec<_>>()).await?;
             row::insert(connection, chunks).await?;
         }
-        self.bind(sqlx::query(INSERT_BATCH), last_chunk).execute(connection).await?;
+        let mut statement = StatementBuilder::new("SELECT ");
+        self.push_insert(last_chunk, &mut statement);
+        statement.fetch_one(connection).await?;
         Ok(())
     }
 
@@ -125,60 +119,101 @@ impl<'a> BulkInsert<'a> {
         if !chunks.is_empty() {
             return Ok(false);
         }
-        let namespaces = &assumed.namespaces;
-        let user = |scope: &Scope| scope.user_name().unwrap_or_default().to_owned();
-        let query = self
-            .bind(sqlx::query(INSERT_NEW_BATCH), chunk)
-            .bind(namespaces.keys().copied().collect::<Vec<_>>())
-            .bind(namespaces.values().map(|scope| scope.tenant().to_owned()).collect::<Vec<_>>())
-            .bind(namespaces.values().map(|scope| user(scope)).collect::<Vec<_>>())
-            .bind(assumed.analyzer.to_owned())
-            .bind(assumed.space.to_owned())
-            .bind(assumed.keys.0.clone())
-            .bind(assumed.keys.1.clone())
-            .bind(assumed.hashes.0.clone())
-            .bind(assumed.hashes.1.clone());
-        Ok(query.fetch_one(connection).await?.try_get(0)?)
+        let mut statement = StatementBuilder::new("SELECT CASE WHEN ");
+        self.push_lock(assumed, &mut statement);
+        self.push_insert(chunk, statement.push(" THEN "));
+        statement.push(" ELSE false END");
+        Ok(statement.fetch_one(connection).await?.try_get(0)?)
     }
 
-    /// Binds the parameters 1 to 28, of which `records` is one.
-    fn bind<'q>(
-        &self,
-        query: Query<'q, Postgres, PgArguments>,
-        records: Option<String>,
-    ) -> Query<'q, Postgres, PgArguments> {
-        let Self { documents, vectors, queue_entries, addresses, .. } = self;
+    /// Appends a call that locks the namespaces, and is true if the database is in this state.
+    fn push_lock(&self, assumed: &AssumedState<'_>, statement: &mut StatementBuilder) {
+        let scopes = assumed.namespaces.values();
+        let users = scopes.clone().map(|scope| scope.user_name().unwrap_or_default().to_owned());
+        statement
+            .push("memory_lock_if_new(locked_namespaces => ")
+            .bind(assumed.namespaces.keys().copied().collect::<Vec<_>>())
+            .argument("locked_tenants", scopes.map(|scope| scope.tenant().to_owned()).collect::<Vec<_>>())
+            .argument("locked_users", users.collect::<Vec<_>>())
+            .argument("assumed_analyzer", assumed.analyzer.to_owned())
+            .argument("assumed_space", assumed.space.to_owned())
+            .argument("vector_table", self.table.name())
+            .argument("new_namespaces", assumed.keys.0.clone())
+            .argument("new_ids", assumed.keys.1.clone())
+            .argument("hash_namespaces", assumed.hashes.0.clone())
+            .argument("new_hashes", assumed.hashes.1.clone())
+            .push(")");
+    }
+
+    /// Appends a call that inserts the batch. `records` is a JSON array of rows.
+    fn push_insert(&self, records: Option<String>, statement: &mut StatementBuilder) {
+        statement.push("memory_insert_batch(records_json => ").bind(records.unwrap_or_else(|| "[]".to_owned()));
+        self.push_scopes(statement);
+        self.push_documents(statement);
+        self.push_vectors(statement);
+        self.push_jobs(statement);
+        statement.push(")");
+    }
+
+    fn push_scopes(&self, statement: &mut StatementBuilder) {
+        let scopes = self.addresses.keys();
         let names = |dimension: usize| -> Vec<String> {
-            addresses.keys().map(|scope| scope.dimensions()[dimension].1.unwrap_or_default().to_owned()).collect()
+            scopes.clone().map(|scope| scope.dimensions()[dimension].1.unwrap_or_default().to_owned()).collect()
         };
-        query
-            .bind(addresses.keys().map(|scope| scopes::namespace(scope)).collect::<Vec<_>>())
-            .bind(addresses.keys().map(|scope| scopes::address(scope)).collect::<Vec<_>>())
-            .bind(names(1))
-            .bind(names(2))
-            .bind(names(3))
-            .bind(addresses.values().map(|counts| counts.documents).collect::<Vec<_>>())
-            .bind(addresses.values().map(|counts| counts.vectors).collect::<Vec<_>>())
-            .bind(records.unwrap_or_else(|| "[]".to_owned()))
-            .bind(documents.iter().map(|document| document.ns).collect::<Vec<_>>())
-            .bind(documents.iter().map(|document| document.id).collect::<Vec<_>>())
-            .bind(documents.iter().map(|document| document.address).collect::<Vec<_>>())
-            .bind(documents.iter().map(|document| document.length).collect::<Vec<_>>())
-            .bind(documents.iter().map(|document| document.terms.clone()).collect::<Vec<_>>())
-            .bind(documents.iter().map(|document| document.counts.clone()).collect::<Vec<_>>())
-            .bind(documents.iter().map(|document| document.lexemes.clone()).collect::<Vec<_>>())
-            .bind(vectors.iter().map(|(record, _)| scopes::namespace(&record.scope)).collect::<Vec<_>>())
-            .bind(vectors.iter().map(|(record, _)| uuid(record.id)).collect::<Vec<_>>())
-            .bind(vectors.iter().map(|(record, _)| scopes::address(&record.scope)).collect::<Vec<_>>())
-            .bind(vectors.iter().map(|(_, embedding)| vector_store::stored_vector(embedding)).collect::<Vec<_>>())
-            .bind(self.table.name())
-            .bind(LEASE_FREE)
-            .bind(queue_entries.iter().map(|(ns, _)| *ns).collect::<Vec<_>>())
-            .bind(queue_entries.iter().map(|(_, entry)| entry.job.as_str()).collect::<Vec<_>>())
-            .bind(queue_entries.iter().map(|(_, entry)| entry.id).collect::<Vec<_>>())
-            .bind(queue_entries.iter().map(|(_, entry)| entry.ticket).collect::<Vec<_>>())
-            .bind(queue_entries.iter().map(|(_, entry)| entry.queued_at.as_micros()).collect::<Vec<_>>())
-            .bind(queue_entries.iter().map(|_| Uuid::now_v7()).collect::<Vec<_>>())
-            .bind(documents.iter().map(|document| document.repeated_terms.clone()).collect::<Vec<_>>())
+        statement
+            .argument("scope_namespaces", scopes.clone().map(|scope| scopes::namespace(scope)).collect::<Vec<_>>())
+            .argument("scope_ids", scopes.clone().map(|scope| scopes::address(scope)).collect::<Vec<_>>())
+            .argument("scope_agents", names(1))
+            .argument("scope_sessions", names(2))
+            .argument("scope_branches", names(3))
+            .argument("scope_documents", self.addresses.values().map(|counts| counts.documents).collect::<Vec<_>>())
+            .argument("scope_vectors", self.addresses.values().map(|counts| counts.vectors).collect::<Vec<_>>());
+    }
+
+    fn push_documents(&self, statement: &mut StatementBuilder) {
+        let documents = &self.documents;
+        statement
+            .argument("document_namespaces", documents.iter().map(|document| document.ns).collect::<Vec<_>>())
+            .argument("document_ids", documents.iter().map(|document| document.id).collect::<Vec<_>>())
+            .argument("document_scopes", documents.iter().map(|document| document.address).collect::<Vec<_>>())
+            .argument("document_lengths", documents.iter().map(|document| document.length).collect::<Vec<_>>())
+            .argument("document_terms", documents.iter().map(|document| document.terms.clone()).collect::<Vec<_>>())
+            .argument("document_counts", documents.iter().map(|document| document.counts.clone()).collect::<Vec<_>>())
+            .argument("document_lexemes", documents.iter().map(|document| document.lexemes.clone()).collect::<Vec<_>>())
+            .argument(
+                "document_repeated_terms",
+                documents.iter().map(|document| document.repeated_terms.clone()).collect::<Vec<_>>(),
+            );
+    }
+
+    fn push_vectors(&self, statement: &mut StatementBuilder) {
+        let vectors = &self.vectors;
+        statement
+            .argument(
+                "vector_namespaces",
+                vectors.iter().map(|(record, _)| scopes::namespace(&record.scope)).collect::<Vec<_>>(),
+            )
+            .argument("vector_ids", vectors.iter().map(|(record, _)| uuid(record.id)).collect::<Vec<_>>())
+            .argument(
+                "vector_scopes",
+                vectors.iter().map(|(record, _)| scopes::address(&record.scope)).collect::<Vec<_>>(),
+            )
+            .argument(
+                "vector_embeddings",
+                vectors.iter().map(|(_, embedding)| vector_store::stored_vector(embedding)).collect::<Vec<_>>(),
+            )
+            .argument("vector_table", self.table.name());
+    }
+
+    fn push_jobs(&self, statement: &mut StatementBuilder) {
+        let entries = self.queue_entries.iter().map(|(_, entry)| entry);
+        statement
+            .argument("job_namespaces", self.queue_entries.iter().map(|(ns, _)| *ns).collect::<Vec<_>>())
+            .argument("job_kinds", entries.clone().map(|entry| entry.job.as_str()).collect::<Vec<_>>())
+            .argument("job_ids", entries.clone().map(|entry| entry.id).collect::<Vec<_>>())
+            .argument("job_tickets", entries.clone().map(|entry| entry.ticket).collect::<Vec<_>>())
+            .argument("job_times", entries.clone().map(|entry| entry.queued_at.as_micros()).collect::<Vec<_>>())
+            .argument("job_second_tickets", entries.map(|_| Uuid::now_v7()).collect::<Vec<_>>())
+            .argument("lease_free", LEASE_FREE);
     }
 }

@@ -1,42 +1,67 @@
 //! Reads and writes rows of the table `records`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
-use memory_engine_core::{
-    ContentHash, Cursor, DamagedRecord, Kind, Record, RecordId, Role, Scope, SortedJson, Source, Timestamp, text,
-};
-use memory_engine_sql::{indexed, rows::ScannedRow};
-use serde::Serialize;
+use memory_engine_core::{Cursor, DamagedRecord, Kind, Record, RecordId, Role, Scope, State, Timestamp, Trust, text};
+use memory_engine_sql::{indexed, record_columns, rows::ScannedRow};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
-use sqlx::{Decode, PgConnection, Postgres, Row, Type, postgres::PgRow, types::Json};
+use sqlx::{AssertSqlSafe, PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
     database::statement::StatementBuilder,
+    records::field::PostgresField,
     records::scopes::{self, CoveredScope, record_id, uuid, uuids},
 };
 
 /// SQL of the columns of a record `r`, its namespace `n` and its address `a`.
-macro_rules! record_columns {
+macro_rules! owned_columns {
     () => {
         concat!("n.tenant, n.username, ", $crate::records::row::columns_without_owner!())
     };
 }
-pub(crate) use record_columns;
+pub(crate) use owned_columns;
 
 /// SQL of the columns of a record `r` and its address `a`, without the names in its namespace.
 macro_rules! columns_without_owner {
     () => {
-        concat!(
-            "a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, ",
-            "r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, ",
-            "r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.pinned, r.expires_at, ",
-            "r.revision, r.entities, r.tags, r.derived_from, r.metadata",
-        )
+        memory_engine_sql::record_columns!($crate::records::row::joined_columns)
     };
 }
 pub(crate) use columns_without_owner;
+
+macro_rules! joined_columns {
+    ($($column:ident: $type:ty = $($field:ident).+),* $(,)?) => {
+        concat!("a.agent, a.session, a.branch, r.ns, r.id" $(, ", r.", stringify!($column))*)
+    };
+}
+pub(crate) use joined_columns;
+
+/// Makes of the description of the columns what reads and writes their fields.
+macro_rules! fields {
+    ($($column:ident: $type:ty = $($field:ident).+),* $(,)?) => {
+        /// The columns of the fields, each with its type.
+        const FIELD_COLUMNS: &[(&str, &str)] = &[$((stringify!($column), <$type as PostgresField>::TYPE)),*];
+
+        /// Reads the fields. The error is the name of a column that cannot be read.
+        fn read_fields(row: &PgRow, record: &mut Record) -> Result<(), &'static str> {
+            $(
+                let value = <$type as PostgresField>::read(row, stringify!($column));
+                record.$($field).+ = value.ok_or(stringify!($column))?;
+            )*
+            Ok(())
+        }
+
+        /// Writes the fields as entries of a JSON object.
+        fn write_fields<S: SerializeMap>(record: &Record, row: &mut S) -> Result<(), S::Error> {
+            $(row.serialize_entry(stringify!($column), &record.$($field).+.to_json())?;)*
+            Ok(())
+        }
+    };
+}
+record_columns!(fields);
 
 /// SQL that looks up the record of each hit `h` as `y`.
 ///
@@ -74,7 +99,7 @@ pub(crate) fn push_join_records(
 /// The names of one user are bound, since looking them up for each hit would take time.
 fn push_record_columns(scope: &Scope, statement: &mut StatementBuilder) {
     match scope.user_name() {
-        None => drop(statement.push(record_columns!())),
+        None => drop(statement.push(owned_columns!())),
         Some(user) => {
             statement.bind(scope.tenant().to_owned()).push("::text AS tenant, ");
             statement.bind(user.to_owned()).push(concat!("::text AS username, ", columns_without_owner!()));
@@ -105,7 +130,7 @@ macro_rules! select_records {
     ($from:literal, $more:literal) => {
         concat!(
             "SELECT ",
-            $crate::records::row::record_columns!(),
+            $crate::records::row::owned_columns!(),
             $more,
             " FROM ",
             $from,
@@ -122,77 +147,31 @@ pub(crate) struct StoredRecord {
     pub(crate) record: Record,
 }
 
-/// Reads a row with `record_columns!`.
+/// Reads a row with `owned_columns!`.
 pub(crate) fn read(row: &PgRow) -> Result<StoredRecord, DamagedRecord> {
     let id = record_id(row.try_get("id").unwrap_or_default());
     let scope = scopes::read(row).map_err(|_| DamagedRecord::new(id, "scopes", "scope"))?;
-    let record = RecordValues { row }.record(id, scope);
-    let record = record.map_err(|column| DamagedRecord::new(id, "records", column))?;
+    let mut record = Record::with_id(id, scope, Kind::TURN, String::new(), Timestamp::from_micros(0));
+    read_fields(row, &mut record).map_err(|column| DamagedRecord::new(id, "records", column))?;
     Ok(StoredRecord { ns: row.try_get("ns").unwrap_or_default(), record })
 }
 
-/// Reads a row with `record_columns!` for a page.
+/// Reads a row with `owned_columns!` for a page.
 pub(crate) fn scanned(row: &PgRow) -> ScannedRow {
     match read(row) {
         Ok(stored) => ScannedRow::Record(Box::new(stored.record)),
         Err(damaged) => {
-            let position = RecordValues { row }.position(damaged.id);
-            ScannedRow::Damaged(damaged, position.ok())
+            let position = position(row, damaged.id);
+            ScannedRow::Damaged(damaged, position)
         }
     }
 }
 
-/// The values of the columns of a record. A value that cannot be read is named by its column.
-struct RecordValues<'r> {
-    row: &'r PgRow,
-}
-
-impl<'r> RecordValues<'r> {
-    fn record(&self, id: RecordId, scope: Scope) -> Result<Record, &'static str> {
-        let kind = Kind::new(self.get::<String>("kind")?);
-        let mut record = Record::with_id(id, scope, kind, self.get("text")?, self.time("occurred_at")?);
-        record.role = self.get::<Option<String>>("role")?.map(Role::new);
-        record.speaker = self.get("speaker")?;
-        record.scene = self.get("scene")?;
-        record.topic = self.get("topic")?;
-        record.emotion = self.get("emotion")?;
-        let round = self.get::<Option<i64>>("round")?.map(u32::try_from).transpose();
-        let round = round.map_err(|_| "round")?;
-        record.source = Source { message_id: self.get("message_id")?, sequence: self.get("sequence")?, round };
-        record.confidence = self.get("confidence")?;
-        record.importance = self.get("importance")?;
-        record.recorded_at = self.time("recorded_at")?;
-        record.valid_from = self.optional_time("valid_from")?;
-        record.valid_until = self.optional_time("valid_until")?;
-        record.trust = self.get::<&str>("trust")?.parse().map_err(|_| "trust")?;
-        record.state = self.get::<&str>("state")?.parse().map_err(|_| "state")?;
-        record.pinned = self.get("pinned")?;
-        record.expires_at = self.optional_time("expires_at")?;
-        record.revision = u64::try_from(self.get::<i64>("revision")?).map_err(|_| "revision")?;
-        record.entities = self.get("entities")?;
-        record.tags = self.get("tags")?;
-        record.derived_from = self.get::<Vec<Uuid>>("derived_from")?.into_iter().map(record_id).collect();
-        record.metadata = self.get::<Json<Map<String, Value>>>("metadata")?.0;
-        Ok(record)
-    }
-
-    fn get<T: Decode<'r, Postgres> + Type<Postgres>>(&self, column: &'static str) -> Result<T, &'static str> {
-        self.row.try_get(column).map_err(|_| column)
-    }
-
-    fn time(&self, column: &'static str) -> Result<Timestamp, &'static str> {
-        self.get(column).map(Timestamp::from_micros)
-    }
-
-    fn optional_time(&self, column: &'static str) -> Result<Option<Timestamp>, &'static str> {
-        Ok(self.get::<Option<i64>>(column)?.map(Timestamp::from_micros))
-    }
-
-    /// Returns the position of the record.
-    fn position(&self, id: RecordId) -> Result<Cursor, &'static str> {
-        let sequence = self.get::<Option<i64>>("sequence")?.unwrap_or(0);
-        Ok(Cursor { occurred_at: self.time("occurred_at")?, sequence, id })
-    }
+/// Returns the position of a record, if it can be read.
+fn position(row: &PgRow, id: RecordId) -> Option<Cursor> {
+    let occurred_at = row.try_get("occurred_at").ok().map(Timestamp::from_micros)?;
+    let sequence = row.try_get::<Option<i64>, _>("sequence").ok()?.unwrap_or(0);
+    Some(Cursor { occurred_at, sequence, id })
 }
 
 /// Returns the records with these ids in a scope, ordered by user. Two users may have records with the same id.
@@ -300,124 +279,60 @@ pub(crate) async fn find_by_keys(
 }
 
 /// A record in the JSON parameter of the statements below.
-#[derive(Serialize)]
-struct RecordRow<'r> {
-    ns: Uuid,
-    id: Uuid,
-    address: Uuid,
-    revision: u64,
-    state: &'static str,
-    kind: &'r str,
-    trust: &'static str,
-    occurred_at: i64,
-    recorded_at: i64,
-    valid_from: Option<i64>,
-    valid_until: Option<i64>,
-    role: Option<&'r str>,
-    speaker: Option<&'r str>,
-    scene: Option<&'r str>,
-    topic: Option<&'r str>,
-    emotion: Option<&'r str>,
-    confidence: f64,
-    importance: f64,
-    message_id: Option<&'r str>,
-    sequence: Option<i64>,
-    round: Option<u32>,
-    entities: &'r [String],
-    tags: &'r [String],
-    derived_from: Vec<Uuid>,
-    metadata: SortedJson<'r>,
-    text: &'r str,
-    folded: Option<String>,
-    content_hash: String,
-    pinned: bool,
-    expires_at: Option<i64>,
-}
+struct RecordRow<'r>(&'r Record);
 
-impl<'r> RecordRow<'r> {
-    fn of(record: &'r Record, hash: ContentHash) -> Self {
+/// The columns of a row beside those of the fields, each with its type.
+const KEY_COLUMNS: [(&str, &str); 5] =
+    [("ns", "uuid"), ("id", "uuid"), ("scope", "uuid"), ("folded", "text"), ("content_hash", "bytea")];
+
+impl Serialize for RecordRow<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(record) = self;
         let folded = text::normalize(&record.text);
-        Self {
-            ns: scopes::namespace(&record.scope),
-            id: uuid(record.id),
-            address: scopes::address(&record.scope),
-            revision: record.revision,
-            state: record.state.as_str(),
-            kind: record.kind.as_str(),
-            trust: record.trust.as_str(),
-            occurred_at: record.occurred_at.as_micros(),
-            recorded_at: record.recorded_at.as_micros(),
-            valid_from: record.valid_from.map(Timestamp::as_micros),
-            valid_until: record.valid_until.map(Timestamp::as_micros),
-            role: record.role.as_ref().map(Role::as_str),
-            speaker: record.speaker.as_deref(),
-            scene: record.scene.as_deref(),
-            topic: record.topic.as_deref(),
-            emotion: record.emotion.as_deref(),
-            confidence: record.confidence,
-            importance: record.importance,
-            message_id: record.source.message_id.as_deref(),
-            sequence: record.source.sequence,
-            round: record.source.round,
-            entities: &record.entities,
-            tags: &record.tags,
-            derived_from: uuids(&record.derived_from),
-            metadata: SortedJson(&record.metadata),
-            text: &record.text,
-            folded: (folded != record.text).then_some(folded),
-            content_hash: format!("\\x{hash}"),
-            pinned: record.pinned,
-            expires_at: record.expires_at.map(Timestamp::as_micros),
-        }
+        let mut row = serializer.serialize_map(None)?;
+        row.serialize_entry("ns", &scopes::namespace(&record.scope))?;
+        row.serialize_entry("id", &uuid(record.id))?;
+        row.serialize_entry("scope", &scopes::address(&record.scope))?;
+        row.serialize_entry("folded", &(folded != record.text).then_some(folded))?;
+        row.serialize_entry("content_hash", &format!("\\x{}", record.content_hash()))?;
+        write_fields(record, &mut row)?;
+        row.end()
     }
 }
 
-/// SQL that reads the JSON rows in a parameter as a table `x`.
-macro_rules! json_rows {
-    ($parameter:literal) => {
-        concat!(
-            "json_to_recordset(",
-            $parameter,
-            "::text::json) AS x (ns uuid, id uuid, scope uuid, revision bigint, state text, kind text, trust text,
-            occurred_at bigint, recorded_at bigint, valid_from bigint, valid_until bigint, role text, speaker text,
-            scene text, topic text, emotion text, confidence double precision, importance double precision,
-            message_id text, sequence bigint, round bigint, entities text[], tags text[], derived_from uuid[],
-            metadata json, text text, folded text, content_hash bytea, pinned boolean, expires_at bigint)"
-        )
-    };
-}
-pub(crate) use json_rows;
-
-/// SQL that inserts the JSON rows in a parameter as new records.
-macro_rules! insert_records {
-    ($parameter:literal) => {
-        concat!(
-            "INSERT INTO records (ns, id, scope, revision, state, kind, trust, occurred_at, recorded_at, valid_from,
-                valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence, round,
-                entities, tags, derived_from, metadata, text, folded, content_hash, pinned, expires_at)
-             SELECT x.* FROM ",
-            $crate::records::row::json_rows!($parameter)
-        )
-    };
+/// Returns the columns of a [`RecordRow`], each with its type.
+fn row_columns() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    KEY_COLUMNS.iter().chain(FIELD_COLUMNS)
 }
 
-const REPLACE_RECORDS: &str = concat!(
-    "UPDATE records r SET revision = x.revision, state = x.state, kind = x.kind, trust = x.trust,
-        occurred_at = x.occurred_at, recorded_at = x.recorded_at, valid_from = x.valid_from,
-        valid_until = x.valid_until, role = x.role, speaker = x.speaker, scene = x.scene, topic = x.topic,
-        emotion = x.emotion, confidence = x.confidence, importance = x.importance, message_id = x.message_id,
-        sequence = x.sequence, round = x.round, entities = x.entities, tags = x.tags, derived_from = x.derived_from,
-        metadata = x.metadata, text = x.text, folded = x.folded, content_hash = x.content_hash, pinned = x.pinned,
-        expires_at = x.expires_at
-     FROM ",
-    json_rows!("$1"),
-    " WHERE r.ns = $2 AND x.ns = $2 AND r.id = x.id"
-);
+/// Returns SQL that reads the JSON rows in a parameter as a table `x`.
+fn json_rows(parameter: &str) -> String {
+    let columns: Vec<String> = row_columns().map(|(name, of_type)| format!("{name} {of_type}")).collect();
+    format!("json_to_recordset({parameter}::json) AS x ({})", columns.join(", "))
+}
+
+/// Returns SQL that inserts the JSON rows in a parameter as new records.
+pub(crate) fn insert_records(parameter: &str) -> String {
+    let columns: Vec<&str> = row_columns().map(|(name, _)| *name).collect();
+    format!("INSERT INTO records ({}) SELECT x.* FROM {}", columns.join(", "), json_rows(parameter))
+}
+
+static INSERT_RECORDS: LazyLock<String> = LazyLock::new(|| insert_records("$1::text"));
+
+static REPLACE_RECORDS: LazyLock<String> = LazyLock::new(|| {
+    let written = row_columns().filter(|(name, _)| !["ns", "id", "scope"].contains(name));
+    let set: Vec<String> = written.map(|(name, _)| format!("{name} = x.{name}")).collect();
+    format!(
+        "UPDATE records r SET {} FROM {} WHERE r.ns = $2 AND x.ns = $2 AND r.id = x.id",
+        set.join(", "),
+        json_rows("$1::text"),
+    )
+});
 
 /// Inserts new records of any number of namespaces. Their addresses must exist.
 pub(crate) async fn insert(connection: &mut PgConnection, chunks: Vec<String>) -> Result<(), PostgresError> {
     for chunk in chunks {
-        sqlx::query(insert_records!("$1")).bind(chunk).execute(&mut *connection).await?;
+        sqlx::query(AssertSqlSafe(INSERT_RECORDS.as_str())).bind(chunk).execute(&mut *connection).await?;
     }
     Ok(())
 }
@@ -425,7 +340,7 @@ pub(crate) async fn insert(connection: &mut PgConnection, chunks: Vec<String>) -
 /// Replaces existing records of a namespace.
 pub(crate) async fn replace(connection: &mut PgConnection, ns: Uuid, records: &[&Record]) -> Result<(), PostgresError> {
     for chunk in json_chunks(records)? {
-        sqlx::query(REPLACE_RECORDS).bind(chunk).bind(ns).execute(&mut *connection).await?;
+        sqlx::query(AssertSqlSafe(REPLACE_RECORDS.as_str())).bind(chunk).bind(ns).execute(&mut *connection).await?;
     }
     Ok(())
 }
@@ -439,7 +354,7 @@ pub(crate) fn json_chunks(records: &[&Record]) -> Result<Vec<String>, PostgresEr
     let mut chunk = String::new();
     for (i, record) in records.iter().enumerate() {
         chunk.push(if chunk.is_empty() { '[' } else { ',' });
-        let row = serde_json::to_string(&RecordRow::of(record, record.content_hash()));
+        let row = serde_json::to_string(&RecordRow(record));
         chunk.push_str(&row.map_err(|_| PostgresError::corrupt("a field that cannot be encoded as JSON"))?);
         if chunk.len() > CHUNK_BYTES || i + 1 == records.len() {
             chunk.push(']');

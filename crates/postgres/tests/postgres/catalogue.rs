@@ -242,8 +242,8 @@ fn is_limited_to_namespaces(sql: &str) -> bool {
         // All namespaces, if there is no other tenant.
         "coalesce(min(t.tenant) = $",
         // The rows have their namespaces as values.
-        "SELECT memory_insert_batch($1",
-        "SELECT memory_insert_new_batch($1",
+        "scope_namespaces => $",
+        "locked_namespaces => $",
     ];
     // An inserted row has its namespace as a value.
     let is_insert =

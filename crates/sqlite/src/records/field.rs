@@ -1,0 +1,108 @@
+//! How each type of a record's field is stored in a column.
+
+use memory_engine_core::{Error, ErrorKind, Kind, RecordId, Role, SortedJson, State, Timestamp, Trust};
+use rusqlite::types::{FromSql, ToSql, ToSqlOutput, ValueRef};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use crate::database::error::SqliteError;
+
+/// A type of a field of a record.
+pub(crate) trait SqliteField: Sized {
+    /// Reads a stored value; `None` if it is not one of this type.
+    fn read(value: ValueRef<'_>) -> Option<Self>;
+
+    /// Returns the value to store.
+    fn write(&self) -> Result<ToSqlOutput<'_>, SqliteError>;
+}
+
+/// Types that the driver stores.
+macro_rules! stored_by_the_driver {
+    ($($type:ty),*) => {
+        $(impl SqliteField for $type {
+            fn read(value: ValueRef<'_>) -> Option<Self> {
+                FromSql::column_result(value).ok()
+            }
+
+            fn write(&self) -> Result<ToSqlOutput<'_>, SqliteError> {
+                Ok(self.to_sql()?)
+            }
+        })*
+    };
+}
+stored_by_the_driver!(String, Option<String>, Option<i64>, Option<u32>, f64, bool);
+
+/// Types that are stored as another type.
+macro_rules! stored_as {
+    ($type:ty, $stored:ty, $read:expr, $write:expr) => {
+        impl SqliteField for $type {
+            fn read(value: ValueRef<'_>) -> Option<Self> {
+                let stored: $stored = FromSql::column_result(value).ok()?;
+                $read(stored)
+            }
+
+            fn write(&self) -> Result<ToSqlOutput<'_>, SqliteError> {
+                Ok($write(self).into())
+            }
+        }
+    };
+}
+stored_as!(Kind, String, |name| Some(Self::new(name)), Self::as_str);
+stored_as!(Trust, String, |name: String| name.parse().ok(), |trust: &Self| trust.as_str());
+stored_as!(State, String, |name: String| name.parse().ok(), |state: &Self| state.as_str());
+stored_as!(Timestamp, i64, |micros| Some(Self::from_micros(micros)), |time: &Self| time.as_micros());
+stored_as!(u64, i64, |number: i64| Self::try_from(number).ok(), |number: &Self| {
+    i64::try_from(*number).unwrap_or(i64::MAX)
+});
+
+impl SqliteField for Option<Role> {
+    fn read(value: ValueRef<'_>) -> Option<Self> {
+        Some(Option::<String>::column_result(value).ok()?.map(Role::new))
+    }
+
+    fn write(&self) -> Result<ToSqlOutput<'_>, SqliteError> {
+        Ok(ToSqlOutput::Borrowed(self.as_ref().map(Role::as_str).into()))
+    }
+}
+
+impl SqliteField for Option<Timestamp> {
+    fn read(value: ValueRef<'_>) -> Option<Self> {
+        Some(Option::<i64>::column_result(value).ok()?.map(Timestamp::from_micros))
+    }
+
+    fn write(&self) -> Result<ToSqlOutput<'_>, SqliteError> {
+        Ok(ToSqlOutput::Owned(self.map(Timestamp::as_micros).into()))
+    }
+}
+
+/// Types that are stored as JSON. The third argument converts a value to what is written.
+macro_rules! stored_as_json {
+    ($type:ty, $written:expr) => {
+        impl SqliteField for $type {
+            fn read(value: ValueRef<'_>) -> Option<Self> {
+                read_json(value)
+            }
+
+            fn write(&self) -> Result<ToSqlOutput<'_>, SqliteError> {
+                write_json(&$written(self))
+            }
+        }
+    };
+}
+stored_as_json!(Vec<String>, std::convert::identity);
+stored_as_json!(Vec<RecordId>, std::convert::identity);
+stored_as_json!(Map<String, Value>, SortedJson);
+
+fn read_json<T: DeserializeOwned + Default>(value: ValueRef<'_>) -> Option<T> {
+    match value.as_str().ok()? {
+        "[]" | "{}" => Some(T::default()),
+        text => serde_json::from_str(text).ok(),
+    }
+}
+
+fn write_json(value: &impl Serialize) -> Result<ToSqlOutput<'static>, SqliteError> {
+    let json = serde_json::to_string(value).map_err(|error| {
+        Error::new(ErrorKind::Internal, "put", "a field cannot be written as JSON").with_source(error)
+    })?;
+    Ok(json.into())
+}
