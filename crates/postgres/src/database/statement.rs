@@ -59,7 +59,8 @@ impl StatementBuilder {
         self.push(", ").push(name).push(" => ").bind(value)
     }
 
-    /// Appends a template. Each name in braces is replaced by what `fill` appends for it.
+    /// Appends a template. Each name in braces is replaced by what `fill` appends for it; `fill`
+    /// [refuses](Self::refuse) a name that it does not know.
     pub(crate) fn push_template(&mut self, template: &'static str, mut fill: impl FnMut(&str, &mut Self)) {
         for (i, part) in template.split('{').enumerate() {
             match part.split_once('}') {
@@ -72,6 +73,12 @@ impl StatementBuilder {
                 }
             }
         }
+    }
+
+    /// Makes a statement that the server refuses, because a template has an unknown name. Without its part, the
+    /// statement might be a valid one that lacks a condition.
+    pub(crate) fn refuse(&mut self, name: &str) {
+        self.builder.push("{").push(name).push("}");
     }
 
     /// Appends the items in parentheses. `write` appends one item.
@@ -114,12 +121,11 @@ mod tests {
     #[test]
     fn a_template_is_filled_in_order() {
         let mut statement = StatementBuilder::default();
-        statement.push_template("SELECT {column} FROM t WHERE {condition}", |name, statement| {
-            statement.push(if name == "column" { "a" } else { "b = " });
-            if name == "condition" {
-                statement.bind(1_i64);
-            }
+        statement.push_template("SELECT {column} FROM t WHERE {condition}{limit}", |name, statement| match name {
+            "column" => drop(statement.push("a")),
+            "condition" => drop(statement.push("b = ").bind(1_i64)),
+            unknown => statement.refuse(unknown),
         });
-        assert_eq!(statement.builder.sql(), "SELECT a FROM t WHERE b = $1");
+        assert_eq!(statement.builder.sql(), "SELECT a FROM t WHERE b = $1{limit}", "an unknown name is an error");
     }
 }

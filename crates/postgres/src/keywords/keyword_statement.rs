@@ -165,7 +165,8 @@ impl KeywordStatement<'_> {
                 let push_admitted = |statement: &mut StatementBuilder| self.push_admitted(statement);
                 row::push_join_records(self.scope, covered, self.reads_records, statement, push_admitted);
             }
-            _ => {}
+            "all" | "best" | "join_statistics" | "join_records" => {}
+            unknown => statement.refuse(unknown),
         });
     }
 
@@ -189,7 +190,8 @@ impl KeywordStatement<'_> {
             "limit" if selection == Selection::Few => {
                 statement.push(" LIMIT ").push_number(self.max_records(selection) + 1);
             }
-            _ => {}
+            "limit" => {}
+            unknown => statement.refuse(unknown),
         });
     }
 
@@ -236,7 +238,8 @@ impl KeywordStatement<'_> {
             }
             "filter" => self.push_filter(covered, statement),
             "limit" => drop(statement.push_number(self.max_records(Selection::Best))),
-            _ => {}
+            "fence" => {}
+            unknown => statement.refuse(unknown),
         });
     }
 
@@ -265,10 +268,12 @@ impl KeywordStatement<'_> {
             }
             Selection::Best => statement.push_template(BEST_HITS, |part, statement| match part {
                 "namespace" => covered.push_joined_namespace_condition("d", statement),
-                _ => {
-                    statement.push_number(self.query.limit.saturating_sub(1).min(i64::MAX as usize));
-                }
+                "better_hits" => drop(statement.push_number(self.query.limit.saturating_sub(1).min(i64::MAX as usize))),
+                unknown => statement.refuse(unknown),
             }),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,8 +90,9 @@ pub(crate) fn push_join_records(
         ("join_namespaces", None) if reads_records => {
             statement.push(" JOIN namespaces n ON n.ns = r.ns");
         }
+        ("join_namespaces", _) => {}
         ("namespace", _) => covered.push_joined_namespace_condition("r", statement),
-        _ => {}
+        (unknown, _) => statement.refuse(unknown),
     });
 }
 

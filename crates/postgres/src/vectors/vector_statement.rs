@@ -40,7 +40,7 @@ const HITS: &str = "
         WINDOW nearest_first AS (ORDER BY found.distance ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
     ) near WHERE near.embedding IS NOT NULL";
 
-const JOIN_TERMS: &str = " LEFT JOIN keyword_documents k ON k.ns = h.ns AND k.id = h.id";
+const JOIN_TERMS: &str = " LEFT JOIN keyword_documents k ON k.ns = h.ns AND k.id = h.id{namespace}";
 
 /// The number of vectors in scope, for each of the two tables. During a change of the embedding model, one of them
 /// serves searches, and the other one is being filled.
@@ -140,7 +140,7 @@ impl VectorStatement<'_> {
                 self.push_guard(plan, table, statement);
             }),
             "join_records" => self.push_join_records(statement),
-            _ => {}
+            unknown => statement.refuse(unknown),
         });
     }
 
@@ -152,7 +152,7 @@ impl VectorStatement<'_> {
                 push_rows(statement);
                 self.push_order_and_limit(plan, statement);
             }
-            _ => {}
+            unknown => statement.refuse(unknown),
         });
     }
 
@@ -164,8 +164,9 @@ impl VectorStatement<'_> {
     fn push_join_records(&self, statement: &mut StatementBuilder) {
         if self.reads_records {
             row::push_join_records(self.scope, self.covered, true, statement, |_| {});
-            statement.push_template(JOIN_TERMS, |_, statement| {
-                self.covered.push_joined_namespace_condition("k", statement);
+            statement.push_template(JOIN_TERMS, |part, statement| match part {
+                "namespace" => self.covered.push_joined_namespace_condition("k", statement),
+                unknown => statement.refuse(unknown),
             });
         }
     }
@@ -288,3 +289,6 @@ fn push_address_join(filter: &Filter, row: &'static str, statement: &mut Stateme
         statement.push(" JOIN scopes a ON a.ns = ").push(row).push(".ns AND a.scope = ").push(row).push(".scope");
     }
 }
+
+#[cfg(test)]
+mod tests;
