@@ -195,31 +195,31 @@ pub(crate) async fn deleted_bytes_are_not_in_the_file(stores: Stores) {
 
 /// The tables of Postgres that are backed up, with their columns.
 const BACKED_UP: [(&str, &str); 15] = [
-    ("scopes", "scope, agent, branch, documents, ns, secondary_vectors, session, vectors"),
+    ("scopes", "agent, branch, documents, ns, scope, secondary_vectors, session, vectors"),
     ("audit_chains", "hash, pruned_hash, pruned_sequence, sequence, tenant"),
     (
         "audit_log",
         "action, actor_agent, actor_key, agent, branch, error, failed_entry, hash, operation, previous_hash, \
          record_count, records, sequence, session, tenant, username, written_at",
     ),
-    ("blocked_contents", "content_hash, ns, cascade_deleted"),
+    ("blocked_contents", "cascade_deleted, content_hash, ns"),
     // Leases and delays of retries end with a backup.
     ("jobs", "attempts, id, job, leased_at, leased_until, ns, owner, queued_at, reason, ticket"),
-    ("graph_aliases", "scope, alias, entity, id, name, ns"),
-    ("graph_edges", "scope, id, ns, number, relation, rule, source, target, valid_from, valid_until"),
-    ("graph_entities", "scope, entity, id, kind, name, ns"),
-    ("keyword_documents", "scope, counts, id, length, lexemes, ns, repeated_terms, terms"),
+    ("graph_aliases", "alias, entity, id, name, ns, scope"),
+    ("graph_edges", "id, ns, number, relation, rule, scope, source, target, valid_from, valid_until"),
+    ("graph_entities", "entity, id, kind, name, ns, scope"),
+    ("keyword_documents", "counts, id, length, lexemes, ns, repeated_terms, scope, terms"),
     ("namespaces", "ns, tenant, username"),
     (
         "records",
-        "scope, confidence, content_hash, derived_from, emotion, entities, expires_at, folded, id, importance, kind, \
-         message_id, metadata, ns, occurred_at, pinned, place, recorded_at, revision, role, round, scene, sequence, \
-         speaker, state, tags, text, topic, trust, valid_from, valid_until",
+        "confidence, content_hash, derived_from, emotion, entities, expires_at, folded, id, importance, kind, message_id, \
+         metadata, ns, occurred_at, pinned, place, recorded_at, revision, role, round, scene, scope, sequence, speaker, \
+         state, tags, text, topic, trust, valid_from, valid_until",
     ),
-    ("secondary_vectors", "scope, embedding, id, ns, tokens"),
+    ("secondary_vectors", "embedding, id, ns, scope, tokens"),
     ("synonym_verdicts", "accepted, first, ns, second"),
-    ("tombstones", "scope, content_hash, deleted_at, id, ns, cascade_deleted"),
-    ("vectors", "scope, embedding, id, ns, tokens"),
+    ("tombstones", "cascade_deleted, content_hash, deleted_at, id, ns, scope"),
+    ("vectors", "embedding, id, ns, scope, tokens"),
 ];
 /// Tables of which not every column is backed up: the id and the time of a group of synonyms have no meaning, and
 /// `index_metadata` also describes indexes of this server.

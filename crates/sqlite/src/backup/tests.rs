@@ -12,7 +12,7 @@ const BACKED_UP: [(&str, &str); 20] = [
         "action, actor_agent, actor_key, agent, branch, error, failed_entry, hash, operation, previous_hash, \
          record_count, records, sequence, session, tenant, user, written_at",
     ),
-    ("blocked_contents", "content_hash, namespace, cascade_deleted"),
+    ("blocked_contents", "cascade_deleted, content_hash, namespace"),
     // Leases and delays of retries end with a backup.
     ("jobs", "attempts, job, leased_at, leased_until, owner, queued_at, reason, record, ticket"),
     ("derivations", "namespace, record, source"),
@@ -34,7 +34,7 @@ const BACKED_UP: [(&str, &str); 20] = [
     ("synonym_groups", "category, members, namespace, term"),
     ("synonym_verdicts", "accepted, first, namespace, second"),
     ("tenants", "name, tenant"),
-    ("tombstones", "content_hash, deleted_at, id, namespace, scope, cascade_deleted"),
+    ("tombstones", "cascade_deleted, content_hash, deleted_at, id, namespace, scope"),
     ("vector_tokens", "record, tokens"),
 ];
 const BACKED_UP_TOO: [(&str, &str); 1] = [("vectors", "id, record, scope, vector")];
