@@ -6,6 +6,7 @@ use std::{env, path::Path, process::Command, sync::Arc, time::Duration};
 use libtest_mimic::Failed;
 use memory_engine::{
     Kind, MemoryEngine, Scope, Timestamp, Turn,
+    admin::ViewSet,
     embed::{DefaultEmbedder, Embedder, Purpose},
     http_models::{HttpClient, HttpOptions, PostgrestClient, Secret},
 };
@@ -13,7 +14,7 @@ use memory_engine_evidence::{
     DatabaseEvidence, Evidence, EvidenceCascade, EvidenceOptions, EvidenceQuery, EvidenceSource, LocalEvidence,
     MemoryEvidence, SupabaseEvidence,
 };
-use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
+use memory_engine_postgres::{PostgresOptions, PostgresStore, install_views, migrate_down};
 use serde_json::{Map, Value};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::header, matchers::method};
 
@@ -131,6 +132,7 @@ pub(crate) async fn evidence_is_the_same_through_rest_and_directly(url: &str) ->
     let schema = format!("rest_{}", std::process::id());
     let embedder = DefaultEmbedder::default();
     let options = PostgresOptions::default().with_schema(schema.as_str());
+    install_views(url, &options, ViewSet::Evidence).await.unwrap();
     let builder = MemoryEngine::builder().background(false);
     let store = PostgresStore::connect_with(url, builder.store_options(), options.clone()).await.unwrap();
     let store = Arc::new(store);

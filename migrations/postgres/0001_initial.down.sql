@@ -1,24 +1,10 @@
 -- Removes everything, with all data, except the extensions, which others may use. A table comes before the tables that
--- it refers to.
-DROP FUNCTION search_memory_events_keywords;
-DROP FUNCTION search_memory_events;
-DROP VIEW memory_edges;
-DROP VIEW memory_entities;
-DROP VIEW memory_embeddings;
-DROP VIEW memory_items;
-DROP VIEW memory_events;
-DROP VIEW affection_logs;
-DROP VIEW user_profiles;
-DROP VIEW key_moments;
-DROP VIEW summaries;
-DROP VIEW conversations;
-DROP FUNCTION memory_int;
-DROP FUNCTION memory_time;
+-- it refers to. The program has removed the sets of views and its functions before.
 DROP TABLE record_groups;
 DROP TABLE audit_log;
 DROP TABLE audit_chains;
 DROP TABLE synonym_verdicts;
-DROP TABLE synonym_map;
+DROP TABLE synonym_groups;
 DROP TABLE graph_edges;
 DROP TABLE graph_aliases;
 DROP TABLE graph_entities;
@@ -36,6 +22,4 @@ DROP FUNCTION memory_subtract_from_groups;
 DROP FUNCTION memory_record_edited_at;
 DROP FUNCTION memory_record_app;
 DROP TABLE scopes;
-DROP FUNCTION memory_default_ns;
-DROP FUNCTION memory_ns;
 DROP TABLE namespaces;

@@ -26,20 +26,6 @@ CREATE TABLE namespaces (
 ) /* by namespace */;
 CREATE INDEX namespaces_by_tenant ON namespaces (tenant, username);
 
--- Returns the namespace of a user; NULL if nothing was ever stored for that user. For programs that read by SQL.
-CREATE FUNCTION memory_ns(of_user text, of_tenant text DEFAULT 'default') RETURNS uuid
-    LANGUAGE sql STABLE SET search_path FROM CURRENT
-    AS $$ SELECT n.ns FROM namespaces n WHERE n.tenant = of_tenant AND n.username = coalesce(of_user, '') $$;
-
--- Returns the namespace of all users of the default tenant, and creates it. It is the hash of the names ('default', no
--- user), which the engine computes as well. Default of synonyms, for programs that write them by SQL.
-CREATE FUNCTION memory_default_ns() RETURNS uuid LANGUAGE sql VOLATILE SET search_path FROM CURRENT
-    AS $$
-        INSERT INTO namespaces (ns, tenant, username) VALUES ('408566ef-5be8-8484-8b30-134a3e7d56f0', 'default', '')
-        ON CONFLICT (ns) DO NOTHING;
-        SELECT uuid '408566ef-5be8-8484-8b30-134a3e7d56f0'
-    $$;
-
 -- A full scope ('' for a dimension that is not set), with the number of its documents and vectors.
 CREATE TABLE scopes (
     ns             uuid NOT NULL REFERENCES namespaces,
@@ -106,7 +92,7 @@ CREATE INDEX records_by_moment ON records (occurred_at);
 -- Finds the records that were derived from a record. Ids are unique in practice, so the index needs no namespace.
 CREATE INDEX records_by_source ON records USING gin (derived_from) WITH (fastupdate = off) WHERE derived_from <> '{}';
 
--- Finds misspelled words, and serves LIKE in views. Under a locale that knows only ASCII letters it would find no
+-- Finds misspelled words, and serves LIKE. Under a locale that knows only ASCII letters it would find no
 -- Chinese, and the engine does not use it.
 DO $$
 BEGIN
@@ -276,16 +262,15 @@ CREATE INDEX graph_edges_by_target ON graph_edges (ns, target);
 
 -- ---- Synonyms ----
 
--- Synonym groups: a term with its other words. Users may add rows by SQL.
-CREATE TABLE synonym_map (
-    ns         uuid NOT NULL DEFAULT memory_default_ns() REFERENCES namespaces,
-    id         uuid NOT NULL DEFAULT gen_random_uuid(),
+-- Synonym groups of a tenant (the namespace whose user is '') or of a user. Users may add rows by SQL; a row needs a
+-- term and its other words.
+CREATE TABLE synonym_groups (
+    ns         uuid NOT NULL REFERENCES namespaces,
     term       text NOT NULL,
-    synonyms   text[] NOT NULL,
+    members    text[] NOT NULL,
     category   text DEFAULT 'general',
     created_at timestamptz DEFAULT now(),
-    PRIMARY KEY (ns, id),
-    UNIQUE (ns, term)
+    PRIMARY KEY (ns, term)
 ) /* by namespace */;
 
 -- The decisions about suggested pairs. Both words are folded, the lesser one is first.
@@ -436,223 +421,3 @@ CREATE TRIGGER record_groups_2_insert AFTER INSERT ON records
 CREATE TRIGGER record_groups_2_update AFTER UPDATE ON records
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION memory_add_to_groups();
 
--- ---- Views ----
-
--- Microseconds since 1970 as a point in time; the years beyond 4700 BC and 9800 AD as those.
-CREATE FUNCTION memory_time(micros bigint) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$ SELECT timestamptz 'epoch'
-        + interval '1 second' * (greatest(least(micros, 250000000000000000), -210000000000000000) / 1000000)
-        + interval '1 microsecond' * (greatest(least(micros, 250000000000000000), -210000000000000000) % 1000000) $$;
-
--- A whole number under a key of the metadata; NULL for anything else.
-CREATE FUNCTION memory_int(metadata json, key text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$ SELECT CASE WHEN metadata ->> key ~ '^-?[0-9]{1,9}$' THEN (metadata ->> key)::integer END $$;
-
--- The turns.
-CREATE VIEW conversations WITH (security_invoker = true) AS
-    SELECT r.id, r.ns, n.tenant, n.username AS user_id, a.session AS session_id, r.round AS round_number,
-           coalesce(r.role, 'user') AS role, r.text AS content,
-           CASE WHEN coalesce(r.role, 'user') = 'user' THEN r.text END AS user_msg,
-           CASE WHEN r.role = 'assistant' THEN r.text END AS assistant_msg,
-           coalesce(r.scene, 'daily') AS scene_type, r.topic, r.entities, r.emotion,
-           CASE WHEN EXISTS (SELECT FROM index_metadata o WHERE o.part = 'serving table' AND o.made_by = 'secondary_vectors')
-                THEN w.embedding ELSE v.embedding END AS embedding,
-           coalesce(memory_int(r.metadata, 'affection_delta'), 0) AS affection_delta,
-           r.metadata ->> 'key_moment_id' IS NOT NULL AS is_key_moment, r.metadata ->> 'key_moment_id' AS key_moment_id,
-           memory_time(r.occurred_at) AS created_at
-    FROM records r JOIN namespaces n ON n.ns = r.ns JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope
-         LEFT JOIN vectors v ON v.ns = r.ns AND v.id = r.id
-         LEFT JOIN secondary_vectors w ON w.ns = r.ns AND w.id = r.id
-    WHERE r.kind = 'turn' AND r.state = 'active';
-
-CREATE VIEW summaries WITH (security_invoker = true) AS
-    SELECT r.id, r.ns, n.tenant, n.username AS user_id, a.session AS session_id, r.text AS summary, r.text AS content,
-           coalesce(r.scene, 'daily') AS scene_type, r.topic, r.entities, r.emotion,
-           CASE WHEN EXISTS (SELECT FROM index_metadata o WHERE o.part = 'serving table' AND o.made_by = 'secondary_vectors')
-                THEN w.embedding ELSE v.embedding END AS embedding,
-           r.derived_from, memory_time(r.occurred_at) AS created_at
-    FROM records r JOIN namespaces n ON n.ns = r.ns JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope
-         LEFT JOIN vectors v ON v.ns = r.ns AND v.id = r.id
-         LEFT JOIN secondary_vectors w ON w.ns = r.ns AND w.id = r.id
-    WHERE r.kind = 'summary' AND r.state = 'active';
-
--- What goes beyond a record's own fields is in its metadata, under the names of the columns.
-CREATE VIEW key_moments WITH (security_invoker = true) AS
-    SELECT coalesce(r.message_id, r.id::text) AS id, r.ns, n.tenant, n.username AS user_id,
-           coalesce(memory_int(r.metadata, 'chapter'), 1) AS chapter,
-           coalesce(r.metadata ->> 'moment_name', r.topic) AS moment_name, memory_time(r.occurred_at) AS triggered_at,
-           coalesce(r.metadata ->> 'user_response', r.text) AS user_response,
-           r.metadata ->> 'aicy_response' AS aicy_response,
-           memory_int(r.metadata, 'affection_gained') AS affection_gained,
-           coalesce(r.metadata ->> 'status', 'completed') AS status, r.id AS record_id
-    FROM records r JOIN namespaces n ON n.ns = r.ns
-    WHERE r.kind = 'key_moment' AND r.state = 'active';
-
--- One row for each companion of a user: how the two stand, and the latest profile.
-CREATE VIEW user_profiles WITH (security_invoker = true) AS
-    SELECT n.username AS user_id, who.ns, n.tenant, p.metadata ->> 'nickname' AS nickname,
-           coalesce(memory_int(b.metadata, 'affection'), memory_int(p.metadata, 'affection'), 0) AS affection,
-           coalesce(memory_int(b.metadata, 'current_chapter'), memory_int(p.metadata, 'current_chapter'), 1)
-               AS current_chapter,
-           coalesce(p.metadata ->> 'personality_summary', p.text) AS personality_summary,
-           p.metadata ->> 'preferences_summary' AS preferences_summary,
-           p.metadata ->> 'relationship_summary' AS relationship_summary,
-           p.metadata ->> 'recent_topics' AS recent_topics,
-           coalesce(memory_int(b.metadata, 'total_messages'), memory_int(p.metadata, 'total_messages'), 0)
-               AS total_messages,
-           coalesce(memory_int(b.metadata, 'consecutive_days'), memory_int(p.metadata, 'consecutive_days'), 0)
-               AS consecutive_days,
-           memory_time(coalesce(
-               CASE WHEN b.metadata ->> 'last_active_micros' ~ '^-?[0-9]{1,18}$'
-                    THEN (b.metadata ->> 'last_active_micros')::bigint END,
-               p.occurred_at, b.occurred_at)) AS last_active_at,
-           memory_time(least(b.recorded_at, p.recorded_at)) AS created_at, coalesce(p.id, b.id) AS record_id, a.agent
-    FROM (SELECT DISTINCT ns, scope FROM records WHERE kind IN ('ledger/companion', 'profile') AND state = 'active') who
-         JOIN namespaces n ON n.ns = who.ns JOIN scopes a ON a.ns = who.ns AND a.scope = who.scope
-         LEFT JOIN LATERAL (
-             SELECT * FROM records r
-             WHERE r.ns = who.ns AND r.scope = who.scope AND r.kind = 'ledger/companion' AND r.state = 'active'
-             ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC LIMIT 1) b ON true
-         LEFT JOIN LATERAL (
-             SELECT * FROM records r
-             WHERE r.ns = who.ns AND r.scope = who.scope AND r.kind = 'profile' AND r.state = 'active'
-             ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC LIMIT 1) p ON true;
-
-CREATE VIEW affection_logs WITH (security_invoker = true) AS
-    SELECT r.id, r.ns, n.tenant, n.username AS user_id, coalesce(memory_int(r.metadata, 'delta'), 0) AS delta,
-           coalesce(r.metadata ->> 'reason', r.text) AS reason, memory_int(r.metadata, 'before_value') AS before_value,
-           memory_int(r.metadata, 'after_value') AS after_value, memory_time(r.occurred_at) AS created_at
-    FROM records r JOIN namespaces n ON n.ns = r.ns
-    WHERE r.kind = 'ledger/affection' AND r.state = 'active';
-
--- What the two functions below search: every active record, with its tags as the assets it is about. `news_event_id` is
--- the number that the record has where it came from, if that is a number.
-CREATE VIEW memory_events WITH (security_invoker = true) AS
-    SELECT r.ns, n.tenant, n.username AS user_id, r.id AS record_id,
-           CASE WHEN r.message_id ~ '^[0-9]{1,18}$' THEN r.message_id::bigint ELSE r.sequence END AS news_event_id,
-           r.kind, r.occurred_at, memory_time(r.occurred_at) AS created_at, r.text AS content_text,
-           r.metadata ->> 'translated_text' AS translated_text, r.tags AS assets, r.confidence,
-           CASE WHEN EXISTS (SELECT FROM index_metadata o WHERE o.part = 'serving table' AND o.made_by = 'secondary_vectors')
-                THEN w.embedding ELSE v.embedding END AS embedding
-    FROM records r JOIN namespaces n ON n.ns = r.ns LEFT JOIN vectors v ON v.ns = r.ns AND v.id = r.id
-         LEFT JOIN secondary_vectors w ON w.ns = r.ns AND w.id = r.id
-    WHERE r.state = 'active' AND r.kind NOT LIKE 'ledger/%';
-
--- By nearness: the nearest first, from `match_threshold` on. Whoever keeps several users' memories in one database says
--- whose are meant.
-CREATE FUNCTION search_memory_events(
-    query_embedding vector,
-    match_threshold double precision DEFAULT 0.85,
-    match_count integer DEFAULT 5,
-    asset_filter text[] DEFAULT NULL,
-    min_confidence double precision DEFAULT 0.6,
-    time_window_hours integer DEFAULT 72,
-    of_user text DEFAULT NULL,
-    of_tenant text DEFAULT 'default'
-) RETURNS TABLE (
-    news_event_id bigint,
-    created_at timestamptz,
-    content_text text,
-    translated_text text,
-    similarity double precision,
-    record_id uuid
-) LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT s.news_event_id, s.created_at, s.content_text, s.translated_text, s.similarity, s.record_id
-    FROM (
-        SELECT e.*, CASE WHEN vector_dims(e.embedding) = vector_dims(query_embedding)
-                         THEN 1 - (e.embedding <=> query_embedding) END AS similarity
-        FROM memory_events e
-        WHERE e.tenant = of_tenant AND (of_user IS NULL OR e.user_id = of_user)
-          AND e.occurred_at >= (extract(epoch FROM now()) * 1000000)::bigint - time_window_hours * 3600000000
-          AND e.confidence >= min_confidence
-          AND (asset_filter IS NULL OR e.assets && asset_filter)
-    ) s
-    WHERE s.similarity >= match_threshold
-    ORDER BY s.similarity DESC, s.created_at DESC, s.record_id
-    LIMIT match_count
-$$;
-
--- By words: the share of the keywords that stand in the text (in its translation, if it has one), in any case of
--- letters.
-CREATE FUNCTION search_memory_events_keywords(
-    query_keywords text[],
-    time_window_hours integer DEFAULT 72,
-    match_count integer DEFAULT 10,
-    min_confidence double precision DEFAULT 0.0,
-    asset_filter text[] DEFAULT NULL,
-    of_user text DEFAULT NULL,
-    of_tenant text DEFAULT 'default'
-) RETURNS TABLE (
-    news_event_id bigint,
-    created_at timestamptz,
-    content_text text,
-    translated_text text,
-    match_score double precision,
-    record_id uuid
-) LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT s.news_event_id, s.created_at, s.content_text, s.translated_text, s.match_score, s.record_id
-    FROM (
-        SELECT e.*, (
-            SELECT count(*)::double precision FROM unnest(query_keywords) word
-            WHERE strpos(lower(coalesce(e.translated_text, e.content_text, '')), lower(word)) > 0
-        ) / greatest(cardinality(query_keywords), 1) AS match_score
-        FROM memory_events e
-        WHERE e.tenant = of_tenant AND (of_user IS NULL OR e.user_id = of_user)
-          AND e.occurred_at >= (extract(epoch FROM now()) * 1000000)::bigint - time_window_hours * 3600000000
-          AND e.confidence >= min_confidence
-          AND (asset_filter IS NULL OR e.assets && asset_filter)
-    ) s
-    WHERE s.match_score > 0
-    ORDER BY s.match_score DESC, s.created_at DESC, s.record_id
-    LIMIT match_count
-$$;
-
--- Messages and parts of messages have the kind `timeline_chunk`; other records keep their kind.
-CREATE VIEW memory_items WITH (security_invoker = true) AS
-    SELECT r.id, r.ns, n.tenant, n.username AS user_id, a.session AS session_id, a.branch AS branch_id,
-           r.message_id AS source_message_id, r.sequence AS source_seq,
-           CASE WHEN r.kind IN ('turn', 'chunk') THEN 'timeline_chunk' ELSE r.kind END AS kind,
-           r.text AS content, encode(r.content_hash, 'hex') AS content_hash, r.confidence, r.derived_from,
-           memory_time(r.occurred_at) AS created_at
-    FROM records r JOIN namespaces n ON n.ns = r.ns JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope
-    WHERE r.state = 'active' AND r.kind NOT LIKE 'ledger/%';
-
--- The vector of each item, in the type of pgvector and as JSON, and the model that made it.
-CREATE VIEW memory_embeddings WITH (security_invoker = true) AS
-    SELECT v.id AS memory_item_id, v.ns, vector_dims(v.embedding) AS dim, v.embedding::text AS vector_blob, v.embedding,
-           regexp_replace((SELECT o.made_by FROM index_metadata o WHERE o.part = 'embedding'), ' \([0-9]+-d, [a-z]+\)$', '')
-               AS model,
-           memory_time(r.recorded_at) AS created_at
-    FROM (
-        SELECT ns, id, embedding FROM vectors
-        WHERE NOT EXISTS (SELECT FROM index_metadata o WHERE o.part = 'serving table' AND o.made_by = 'secondary_vectors')
-        UNION ALL
-        SELECT ns, id, embedding FROM secondary_vectors
-        WHERE EXISTS (SELECT FROM index_metadata o WHERE o.part = 'serving table' AND o.made_by = 'secondary_vectors')
-    ) v JOIN records r ON r.ns = v.ns AND r.id = v.id
-    WHERE r.state = 'active' AND r.kind NOT LIKE 'ledger/%';
-
--- An entity of a session as the first message names it. `canonical` is the name that another message gives it as well.
-CREATE VIEW memory_entities WITH (security_invoker = true) AS
-    SELECT DISTINCT ON (e.ns, a.session, e.entity) e.entity AS id, e.ns, n.tenant, n.username AS user_id,
-           a.session AS session_id, e.name, e.kind AS type,
-           coalesce((
-               SELECT min(c.name) FROM graph_aliases g
-                    JOIN scopes b ON b.ns = g.ns AND b.scope = g.scope
-                    JOIN graph_entities c ON c.ns = g.ns AND c.id = g.id AND c.entity = g.entity
-               WHERE g.ns = e.ns AND g.alias = e.entity AND b.session = a.session
-           ), e.name) AS canonical,
-           memory_time(r.occurred_at) AS created_at
-    FROM graph_entities e JOIN namespaces n ON n.ns = e.ns
-         JOIN scopes a ON a.ns = e.ns AND a.scope = e.scope
-         JOIN records r ON r.ns = e.ns AND r.id = e.id AND r.state = 'active'
-    ORDER BY e.ns, a.session, e.entity, r.occurred_at, r.place, r.id;
-
--- A relation between two entities, with the message that states it.
-CREATE VIEW memory_edges WITH (security_invoker = true) AS
-    SELECT e.id::text || '/' || e.number AS id, e.ns, n.tenant, n.username AS user_id, a.session AS session_id,
-           a.branch AS branch_id, e.source AS src_entity_id, e.relation AS rel, e.target AS dst_entity_id,
-           r.message_id AS evidence_message_id, r.sequence AS evidence_seq, memory_time(r.occurred_at) AS created_at
-    FROM graph_edges e JOIN namespaces n ON n.ns = e.ns
-         JOIN scopes a ON a.ns = e.ns AND a.scope = e.scope
-         JOIN records r ON r.ns = e.ns AND r.id = e.id AND r.state = 'active';

@@ -1,12 +1,5 @@
--- Removes everything, with all data. A table comes before the tables that it refers to.
-DROP VIEW memory_edges;
-DROP VIEW memory_entities;
-DROP VIEW memory_embeddings;
-DROP VIEW memory_items;
-DROP VIEW affection_logs;
-DROP VIEW user_profiles;
-DROP VIEW key_moments;
-DROP VIEW conversations;
+-- Removes everything, with all data. A table comes before the tables that it refers to. The program has removed the
+-- sets of views before.
 DROP TABLE record_groups;
 DROP TABLE audit_log;
 DROP TABLE audit_chains;

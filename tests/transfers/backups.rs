@@ -221,10 +221,10 @@ const BACKED_UP: [(&str, &str); 15] = [
     ("tombstones", "cascade_deleted, content_hash, deleted_at, id, ns, scope"),
     ("vectors", "embedding, id, ns, scope, tokens"),
 ];
-/// Tables of which not every column is backed up: the id and the time of a group of synonyms have no meaning, and
-/// `index_metadata` also describes indexes of this server.
+/// Tables of which not every column is backed up: the time of a group of synonyms has no meaning, and `index_metadata`
+/// also describes indexes of this server.
 const BACKED_UP_IN_PART: [(&str, &str); 2] =
-    [("index_metadata", "made_by, part"), ("synonym_map", "category, created_at, id, ns, synonyms, term")];
+    [("index_metadata", "made_by, part"), ("synonym_groups", "category, created_at, members, ns, term")];
 /// Tables without content of their own.
 const DERIVED: [&str; 3] = ["lease_owners", "memory_schema", "record_groups"];
 

@@ -1,5 +1,6 @@
 -- Damages of a database, for the tests of the health check and the repair. Each has a name, the kinds of problems that
--- the health check reports, and its statements. `src/damage.rs` fills the database that they are applied to.
+-- the health check reports, and its statements. `src/damage.rs` fills the database that they are applied to. It has all
+-- sets of views.
 
 -- backend: sqlite
 -- Foreign keys and CHECK constraints are switched off.
@@ -407,7 +408,7 @@ UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'graph_edges_by_source
 -- expect: vector-index-missing
 INSERT INTO index_metadata (part, made_by) VALUES ('vector index', '((embedding::vector(8)) vector_cosine_ops)');
 
--- damage: views are missing
+-- damage: views of installed sets are missing
 -- expect: view-missing
 DROP VIEW memory_items;
 DROP VIEW conversations;
@@ -731,7 +732,7 @@ UPDATE graph_edges SET rule = 'No Rule';
 
 -- damage: a synonym group has no user
 -- expect: synonym-orphan
-INSERT INTO synonym_map (ns, term, synonyms) VALUES (gen_random_uuid(), 'docker', ARRAY['whale']);
+INSERT INTO synonym_groups (ns, term, members) VALUES (gen_random_uuid(), 'docker', ARRAY['whale']);
 
 -- damage: a verdict has no user
 -- expect: synonym-orphan

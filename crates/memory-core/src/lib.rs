@@ -36,6 +36,7 @@ mod terms;
 pub mod text;
 mod time;
 pub mod varint;
+mod view_set;
 
 pub use embedding::{Embedding, EmbeddingSpace, Metric};
 pub use error::{Error, ErrorKind, Result};
@@ -68,3 +69,4 @@ pub use store::{
 pub use store_options::{Mismatch, StoreOptions};
 pub use terms::Terms;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
+pub use view_set::ViewSet;

@@ -6,10 +6,10 @@ pub(crate) mod degraded_log;
 mod lifecycle;
 pub(crate) mod operations;
 
-pub use memory_engine_core::Mismatch;
 #[cfg(feature = "metrics")]
 pub use memory_engine_core::observe::{METRICS, MetricDescription, MetricKind, describe_metrics};
 pub use memory_engine_core::{Failure, Finding, HealthReport, ProblemKind, QueueHealth, Remedy};
+pub use memory_engine_core::{Mismatch, ViewSet};
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentReport;
 pub use memory_engine_enrichment::{LatencyStats, Progress, REQUEST_ID};
@@ -20,7 +20,8 @@ pub use self::degraded_log::DegradedRecall;
 pub use crate::admin::database_admin::rekey;
 pub use crate::admin::{
     database_admin::{
-        Migrations, checkup, checkup_with_progress, migrate_down, migrate_up, migrations, namespaces, repair,
+        Migrations, checkup, checkup_with_progress, install_views, migrate_down, migrate_up, migrations, namespaces,
+        remove_views, repair,
     },
     operations::Admin,
 };

@@ -295,7 +295,7 @@ UPDATE graph_edges SET rule = NULL WHERE rule !~ '^[a-z0-9._-]+$';
 
 -- check: synonym-orphan
 SELECT g.ns::text AS example
-FROM (SELECT ns FROM synonym_map UNION ALL SELECT ns FROM synonym_verdicts) g
+FROM (SELECT ns FROM synonym_groups UNION ALL SELECT ns FROM synonym_verdicts) g
 WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.ns = g.ns);
 
 -- check: index-unrecorded

@@ -5,7 +5,7 @@
 
 mod rows;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{Error, ErrorKind, Result};
 use memory_engine_sql::backup::{BackupRow, BackupTable, Fingerprint};
@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::mpsc::{Receiver, Sender};
 
 use crate::{
-    database::{error::PostgresError, migration, secret_url::SecretUrl, server::ServerConfig},
+    database::{error::PostgresError, migration, secret_url::SecretUrl, server::ServerConfig, views},
     options::PostgresOptions,
 };
 
@@ -52,7 +52,7 @@ pub async fn send_backup(
 
 /// Writes the rows that another database sends into a database without rows, in one transaction. The sender sends the
 /// fingerprint last; the transaction is committed only if the stored rows have the same one. A database without a
-/// schema gets one.
+/// schema gets one. The sets of views of both databases are installed.
 ///
 /// # Errors
 /// Those of [`checkup`](crate::checkup); `Conflict` if the database is not empty; `SchemaMismatch` if it has an earlier
@@ -69,6 +69,8 @@ pub async fn receive_backup(
         migration::up(&mut connection, options).await?;
         check_schema(&mut connection, "restore backup").await?;
         check_empty(&mut connection).await?;
+        let mut sets = views::installed(&mut connection).await?;
+        views::replace(&mut connection, &BTreeSet::new()).await?;
         let mut pages: BTreeMap<u8, Vec<BackupRow>> = BTreeMap::new();
         let mut written = 0;
         let expected = loop {
@@ -101,6 +103,8 @@ pub async fn receive_backup(
         if stored != expected {
             return Err(PostgresError::corrupt("rows that differ from those of the backup"));
         }
+        sets.extend(views::installed(&mut connection).await?);
+        views::replace(&mut connection, &sets).await?;
         migration::unlock(connection).await?;
         Ok(stored)
     };
@@ -216,7 +220,7 @@ async fn check_schema(connection: &mut PgConnection, operation: &'static str) ->
 /// Refuses a database that has rows.
 async fn check_empty(connection: &mut PgConnection) -> Result<(), PostgresError> {
     let sql = "SELECT EXISTS (SELECT FROM records) OR EXISTS (SELECT FROM tombstones)
-        OR EXISTS (SELECT FROM synonym_map) OR EXISTS (SELECT FROM synonym_verdicts)
+        OR EXISTS (SELECT FROM synonym_groups) OR EXISTS (SELECT FROM synonym_verdicts)
         OR EXISTS (SELECT FROM audit_chains)";
     if sqlx::query_scalar::<_, bool>(sql).fetch_one(connection).await? {
         let message = "the database is not empty; restore into a new database, or use `memory merge` to add the data \

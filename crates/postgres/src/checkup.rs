@@ -162,12 +162,6 @@ async fn count_contents(
         let vectors = format!("SELECT count(*) FROM {}", table.other().name());
         health::add_second_version(report, second.clone(), count(connection, &vectors).await?);
     }
-    for (name, sql) in [
-        ("synonym groups", "SELECT count(*) FROM synonym_map"),
-        ("mentions of entities", "SELECT count(*) FROM graph_entities"),
-    ] {
-        report.counts.insert(name.to_owned(), count(connection, sql).await?);
-    }
     let queue_counts = "SELECT count(*) FILTER (WHERE b.leased_until <> $2) AS waiting,
             min(b.queued_at) FILTER (WHERE b.leased_until <> $2) AS oldest,
             count(*) FILTER (WHERE b.leased_until = $2) AS given_up

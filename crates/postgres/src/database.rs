@@ -8,3 +8,4 @@ pub(crate) mod server;
 pub(crate) mod statement;
 pub(crate) mod statistics;
 pub(crate) mod transaction;
+pub(crate) mod views;

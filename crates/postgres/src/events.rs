@@ -1,4 +1,4 @@
-//! Calls the SQL functions that search events, which the schema has for other programs.
+//! Calls the SQL functions of [`ViewSet::Evidence`](memory_engine_core::ViewSet::Evidence), which search events.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ impl PostgresStore {
     /// `match_threshold`, nearest first.
     ///
     /// # Errors
-    /// `InvalidInput` for a scope that is narrower than a user.
+    /// `InvalidInput` for a scope that is narrower than a user; `SchemaMismatch` if the set of views is not installed.
     ///
     /// # Cancel safety
     /// The call only reads.
@@ -97,7 +97,7 @@ impl PostgresStore {
     /// by the number of keywords, then newest first.
     ///
     /// # Errors
-    /// `InvalidInput` for a scope that is narrower than a user.
+    /// `InvalidInput` for a scope that is narrower than a user; `SchemaMismatch` if the set of views is not installed.
     ///
     /// # Cancel safety
     /// The call only reads.

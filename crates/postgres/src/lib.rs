@@ -22,7 +22,9 @@ mod vectors;
 pub use backup::tables;
 pub use backup::{BackupMessage, fingerprint, receive_backup, send_backup};
 pub use checkup::{checkup, checkup_with_progress, namespaces, repair};
-pub use database::migration::{MigrationStatus, SCHEMA, migrate_down, migrate_up, migration_status};
+pub use database::migration::{
+    MigrationStatus, SCHEMA, install_views, migrate_down, migrate_up, migration_status, remove_views,
+};
 pub use events::{EventQuery, MemoryEvent};
 #[doc(hidden)]
 pub use filter_sql::compiled_filter;

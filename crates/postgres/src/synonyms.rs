@@ -1,4 +1,4 @@
-//! Stores groups of synonyms in the table `synonym_map`, which other programs may also edit by SQL.
+//! Stores groups of synonyms in the table `synonym_groups`, which other programs may also edit by SQL.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ use crate::{
 /// sets.
 macro_rules! select_groups {
     () => {
-        "SELECT s.ns, s.term, array_remove(s.synonyms, NULL) AS members, coalesce(s.category, 'general') AS category
-         FROM synonym_map s "
+        "SELECT s.ns, s.term, array_remove(s.members, NULL) AS members, coalesce(s.category, 'general') AS category
+         FROM synonym_groups s "
     };
 }
 
@@ -92,7 +92,7 @@ async fn applicable_groups(
     // The other namespaces are those of all tenants: the first row decides.
     let sql = concat!(
         "SELECT o.has_others, g.* FROM (
-            SELECT EXISTS (SELECT FROM synonym_map s WHERE s.ns <> $2) AS has_others
+            SELECT EXISTS (SELECT FROM synonym_groups s WHERE s.ns <> $2) AS has_others
          ) o LEFT JOIN (",
         select_groups!(),
         "WHERE s.ns = ANY ($1)) g ON true"
@@ -129,8 +129,8 @@ async fn put(connection: &mut PgConnection, scope: &Scope, groups: &[SynonymGrou
     remove(connection, ns, &other_spellings).await?;
     for group in by_key.values() {
         sqlx::query(
-            "INSERT INTO synonym_map (ns, term, synonyms, category) SELECT $1, $2, $3, $4
-             ON CONFLICT (ns, term) DO UPDATE SET synonyms = excluded.synonyms, category = excluded.category",
+            "INSERT INTO synonym_groups (ns, term, members, category) SELECT $1, $2, $3, $4
+             ON CONFLICT (ns, term) DO UPDATE SET members = excluded.members, category = excluded.category",
         )
         .bind(ns)
         .bind(&group.term)
@@ -148,7 +148,7 @@ async fn terms_with_keys(
     ns: Uuid,
     matches: impl Fn(&str) -> bool,
 ) -> Result<Vec<String>, PostgresError> {
-    let sql = "SELECT s.term FROM synonym_map s WHERE s.ns = $1";
+    let sql = "SELECT s.term FROM synonym_groups s WHERE s.ns = $1";
     let mut terms: Vec<String> = sqlx::query_scalar(sql).bind(ns).fetch_all(connection).await?;
     terms.retain(|term| matches(&fold(term)));
     Ok(terms)
@@ -159,7 +159,7 @@ async fn remove(connection: &mut PgConnection, ns: Uuid, terms: &[String]) -> Re
     if terms.is_empty() {
         return Ok(0);
     }
-    let removed = sqlx::query("DELETE FROM synonym_map s WHERE s.ns = $1 AND s.term = ANY ($2)")
+    let removed = sqlx::query("DELETE FROM synonym_groups s WHERE s.ns = $1 AND s.term = ANY ($2)")
         .bind(ns)
         .bind(terms)
         .execute(connection)
@@ -203,7 +203,7 @@ async fn clear(connection: &mut PgConnection, covered: &CoveredScope) -> Result<
     namespaces::lock_known(connection, &namespaces).await?;
     let mut removed = 0;
     for sql in
-        ["DELETE FROM synonym_map s WHERE s.ns = ANY ($1)", "DELETE FROM synonym_verdicts v WHERE v.ns = ANY ($1)"]
+        ["DELETE FROM synonym_groups s WHERE s.ns = ANY ($1)", "DELETE FROM synonym_verdicts v WHERE v.ns = ANY ($1)"]
     {
         removed += sqlx::query(sql).bind(&namespaces).execute(&mut *connection).await?.rows_affected();
     }

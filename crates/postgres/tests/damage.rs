@@ -14,8 +14,8 @@ use memory_engine_conformance::{
     damage::{Damage, answers, check_damaged_row, count_kinds, damages, fill, fill_many, index_pending, row_damages},
     space,
 };
-use memory_engine_core::{HealthReport, Job, ProblemKind, RecordStore};
-use memory_engine_postgres::{PostgresOptions, PostgresStore, StoreOptions, checkup, repair};
+use memory_engine_core::{HealthReport, Job, ProblemKind, RecordStore, ViewSet};
+use memory_engine_postgres::{PostgresOptions, PostgresStore, StoreOptions, checkup, install_views, repair};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 /// Number of trials that the damages are divided into.
@@ -141,6 +141,9 @@ async fn damages_are_reported_and_repaired(part: usize) {
     assert!(count_kinds(&damages) >= 50, "{}", count_kinds(&damages));
     let template = SeparateDatabase::create(name(damages.len()), None).await;
     template.fill(0).await;
+    for set in ViewSet::ALL {
+        install_views(&template.url, &PostgresOptions::default(), set).await.unwrap();
+    }
     assert_eq!(template.checkup().await.problems, Vec::<String>::new(), "unusual contents are no problem");
     assert_eq!(template.repair().await, Vec::<String>::new());
     let undamaged = SeparateDatabase::create(name(damages.len() + 1), Some(&template.name)).await;

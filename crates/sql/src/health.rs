@@ -6,13 +6,15 @@ use crate::embedding_versions::{EmbeddingVersions, SECOND_PART, SERVING_PART, Ve
 
 /// The counts of the health report: name and statement. The statements read the first vector table;
 /// [`on_serving_table`] replaces it by the serving one.
-pub const COUNTS: [(&str, &str); 6] = [
+pub const COUNTS: [(&str, &str); 8] = [
     ("records", "SELECT count(*) FROM records"),
     ("active records", "SELECT count(*) FROM records WHERE state = 'active'"),
     ("tombstones", "SELECT count(*) FROM tombstones"),
     ("keyword documents", "SELECT count(*) FROM keyword_documents"),
     ("vectors", "SELECT count(*) FROM vectors"),
     ("namespaces", "SELECT count(*) FROM namespaces"),
+    ("synonym groups", "SELECT count(*) FROM synonym_groups"),
+    ("mentions of entities", "SELECT count(*) FROM graph_entities"),
 ];
 
 /// Name of the count of vectors in the second embedding version.

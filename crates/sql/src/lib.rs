@@ -12,6 +12,7 @@ pub mod options;
 pub mod record_columns;
 pub mod request;
 pub mod rows;
+pub mod views;
 pub mod write;
 
 /// The statement that counts the records that belong in the indexes. Further conditions can be appended.

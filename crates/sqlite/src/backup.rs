@@ -31,7 +31,7 @@ use crate::{
         encryption::{self, EncryptionKey},
         error::SqliteError,
         file::DatabaseFile,
-        schema,
+        schema, views,
     },
     metadata_sql,
 };
@@ -121,7 +121,8 @@ pub fn check_backup(file: impl Into<DatabaseFile>) -> Result<BackupInfo> {
     run().map_err(|failure: SqliteError| failure.into_error("restore backup"))
 }
 
-/// Creates a database file from a backup. The target must not exist. Blocks the calling thread.
+/// Creates a database file from a backup, with the sets of views that the backup lists. The target must not exist.
+/// Blocks the calling thread.
 ///
 /// # Errors
 /// Those of [`check_backup`]; `Conflict` if the target exists.
@@ -369,6 +370,7 @@ fn restore_rows(copy: &DatabaseFile, result: &DatabaseFile, on_progress: OnProgr
     // From here on this is another database than the one that was backed up.
     let sql = "INSERT OR REPLACE INTO index_metadata (part, made_by) VALUES ('store id', lower(hex(randomblob(8))))";
     target.execute(sql, [])?;
+    views::create_listed(&target)?;
     target.execute_batch("COMMIT")?;
     check_integrity(&target)
 }

@@ -12,4 +12,5 @@ pub(crate) mod rekey;
 pub(crate) mod schema;
 pub(crate) mod shared_file;
 pub(crate) mod statement;
+pub(crate) mod views;
 pub(crate) mod writer;

@@ -195,8 +195,6 @@ fn count(connection: &Connection, versions: &EmbeddingVersions, report: &mut Hea
         let vectors = embedding_versions::count_vectors(connection, versions.table.other())?;
         health::add_second_version(report, second.clone(), vectors);
     }
-    report.counts.insert("synonym groups".to_owned(), count("SELECT count(*) FROM synonym_groups")?);
-    report.counts.insert("mentions of entities".to_owned(), count("SELECT count(*) FROM graph_entities")?);
     for job in Job::ALL {
         let queue = connection.query_row(QUEUE_SQL, params![job.as_str(), LEASE_DEAD], |row| {
             let oldest = row.get::<_, Option<i64>>("oldest")?.map(Timestamp::from_micros);

@@ -28,6 +28,7 @@ pub use database::{
     migration::{migrate_down, migrate_up, schema},
     rekey::rekey,
     schema::{SCHEMA, migration_names},
+    views::{install_views, installed_views, remove_views},
 };
 pub use health_check::{checkup, checkup_with_progress, namespaces, repair};
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};

@@ -5,8 +5,9 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Result;
 use memory_engine::{
     Builder, Clock, Kind, MemoryEngine, Scope, SystemClock, Turn,
+    admin::ViewSet,
     embed::Embedder,
-    postgres::{PostgresOptions, PostgresStore},
+    postgres::{PostgresOptions, PostgresStore, install_views},
 };
 use memory_engine_evidence::{DatabaseEvidence, EvidenceSource, LocalEvidence};
 use serde::Deserialize;
@@ -40,6 +41,7 @@ pub(crate) async fn local(embedder: &Arc<dyn Embedder>) -> Result<Arc<dyn Eviden
 pub(crate) async fn postgres(url: &str, schema: &str, embedder: &Arc<dyn Embedder>) -> Result<Arc<dyn EvidenceSource>> {
     let builder = MemoryEngine::builder().embedder(Arc::clone(embedder));
     let options = PostgresOptions::default().with_schema(schema);
+    install_views(url, &options, ViewSet::Evidence).await?;
     let store = Arc::new(PostgresStore::connect_with(url, builder.store_options(), options).await?);
     engine_with_news(builder.stores(store.clone()), embedder, false).await?;
     Ok(Arc::new(DatabaseEvidence::new(store, Scope::user("desk")?)))

@@ -17,7 +17,7 @@
 
 #[cfg(feature = "certificates")]
 use memory_engine_core::residue::{ResidueProbes, ResidueReport};
-use memory_engine_core::{Error, ErrorKind, HealthReport, Result, Scope};
+use memory_engine_core::{Error, ErrorKind, HealthReport, Result, Scope, ViewSet};
 
 use crate::database::{Database, DatabaseFile, DatabaseLocation};
 
@@ -31,6 +31,8 @@ pub struct Migrations {
     pub applied: Vec<String>,
     /// The names of the migrations of this version that are not applied yet.
     pub pending: Vec<String>,
+    /// The installed sets of views.
+    pub views: Vec<ViewSet>,
 }
 
 /// Checks the health of a whole database. Changes nothing. Reads every table several times, row by row: the time grows
@@ -126,8 +128,8 @@ pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
     }
 }
 
-/// Migrates a database back to an earlier schema, and deletes the data of later ones; 0 removes everything. The
-/// database must not be in use.
+/// Migrates a database back to an earlier schema, and deletes the data of later ones; 0 removes everything. Removes the
+/// installed sets of views. The database must not be in use.
 ///
 /// # Errors
 /// As [`checkup`]; `InvalidInput` for a schema that is newer than that of the database.
@@ -135,6 +137,32 @@ pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
     match &database.0 {
         DatabaseLocation::File(file) => file::migrate_down(file, schema).await,
         DatabaseLocation::Server(address) => server::migrate_down(&address.0, schema).await,
+        DatabaseLocation::Unknown(address) => Err(address.error()),
+    }
+}
+
+/// Installs a set of views for programs that read the database by SQL under the names of one use case. Replaces the set
+/// if it is installed, and migrates the database to the schema of this version.
+///
+/// # Errors
+/// As [`checkup`]; `Unsupported` for a set that only Postgres has; `Conflict` if a table or a view of another program
+/// has the name of a view.
+pub async fn install_views(database: &Database, set: ViewSet) -> Result<()> {
+    match &database.0 {
+        DatabaseLocation::File(file) => file::install_views(file, set).await,
+        DatabaseLocation::Server(address) => server::install_views(&address.0, set).await,
+        DatabaseLocation::Unknown(address) => Err(address.error()),
+    }
+}
+
+/// Removes a set of views, except those that another installed set has.
+///
+/// # Errors
+/// As [`checkup`]; `Conflict` if views of other programs depend on them.
+pub async fn remove_views(database: &Database, set: ViewSet) -> Result<()> {
+    match &database.0 {
+        DatabaseLocation::File(file) => file::remove_views(file, set).await,
+        DatabaseLocation::Server(address) => server::remove_views(&address.0, set).await,
         DatabaseLocation::Unknown(address) => Err(address.error()),
     }
 }
@@ -201,7 +229,8 @@ mod file {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let known = memory_engine_sqlite::migration_names();
         let (applied, pending) = known.split_at(known.len().min(schema as usize));
-        Ok(Migrations { schema, applied: names(applied), pending: names(pending) })
+        let views = run(file, memory_engine_sqlite::installed_views).await?.into_iter().collect();
+        Ok(Migrations { schema, applied: names(applied), pending: names(pending), views })
     }
 
     pub(super) async fn migrate_up(file: &DatabaseFile) -> Result<u32> {
@@ -210,6 +239,14 @@ mod file {
 
     pub(super) async fn migrate_down(file: &DatabaseFile, schema: u32) -> Result<()> {
         run(file, move |file| memory_engine_sqlite::migrate_down(file, schema)).await
+    }
+
+    pub(super) async fn install_views(file: &DatabaseFile, set: ViewSet) -> Result<()> {
+        run(file, move |file| memory_engine_sqlite::install_views(file, set)).await
+    }
+
+    pub(super) async fn remove_views(file: &DatabaseFile, set: ViewSet) -> Result<()> {
+        run(file, move |file| memory_engine_sqlite::remove_views(file, set)).await
     }
 
     pub(super) async fn rekey(file: &DatabaseFile, new_key: Option<EncryptionKey>) -> Result<()> {
@@ -253,6 +290,14 @@ mod file {
     pub(super) async fn migrate_down(_: &DatabaseFile, _: u32) -> Result<()> {
         feature_off()
     }
+
+    pub(super) async fn install_views(_: &DatabaseFile, _: ViewSet) -> Result<()> {
+        feature_off()
+    }
+
+    pub(super) async fn remove_views(_: &DatabaseFile, _: ViewSet) -> Result<()> {
+        feature_off()
+    }
 }
 
 #[cfg(feature = "postgres")]
@@ -280,7 +325,8 @@ mod server {
 
     pub(super) async fn migrations(url: &str) -> Result<Migrations> {
         let status = memory_engine_postgres::migration_status(url, &PostgresOptions::default()).await?;
-        Ok(Migrations { schema: status.schema, applied: status.applied, pending: status.pending })
+        let views = status.views.into_iter().collect();
+        Ok(Migrations { schema: status.schema, applied: status.applied, pending: status.pending, views })
     }
 
     pub(super) async fn migrate_up(url: &str, partitions: u32) -> Result<u32> {
@@ -289,6 +335,14 @@ mod server {
 
     pub(super) async fn migrate_down(url: &str, schema: u32) -> Result<()> {
         memory_engine_postgres::migrate_down(url, &PostgresOptions::default(), schema).await
+    }
+
+    pub(super) async fn install_views(url: &str, set: ViewSet) -> Result<()> {
+        memory_engine_postgres::install_views(url, &PostgresOptions::default(), set).await
+    }
+
+    pub(super) async fn remove_views(url: &str, set: ViewSet) -> Result<()> {
+        memory_engine_postgres::remove_views(url, &PostgresOptions::default(), set).await
     }
 }
 
@@ -326,6 +380,14 @@ mod server {
     }
 
     pub(super) async fn migrate_down(_: &str, _: u32) -> Result<()> {
+        feature_off()
+    }
+
+    pub(super) async fn install_views(_: &str, _: ViewSet) -> Result<()> {
+        feature_off()
+    }
+
+    pub(super) async fn remove_views(_: &str, _: ViewSet) -> Result<()> {
         feature_off()
     }
 }

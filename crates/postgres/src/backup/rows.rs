@@ -47,7 +47,8 @@ macro_rules! of_nobody {
 pub(super) fn select(table: BackupTable) -> &'static str {
     match table {
         BackupTable::IndexMetadata => of_nobody!(
-            "part, made_by FROM index_metadata WHERE part IN ('keywords', 'embedding', 'reembedding', 'serving table')"
+            "part, made_by FROM index_metadata
+             WHERE part IN ('keywords', 'embedding', 'reembedding', 'serving table', 'views')"
         ),
         BackupTable::Records => select_records!("records r"),
         BackupTable::Tombstones => {
@@ -76,8 +77,8 @@ pub(super) fn select(table: BackupTable) -> &'static str {
         ),
         BackupTable::SynonymGroups => {
             of_namespace!(
-                "x.term, to_json(x.synonyms)::text AS members, coalesce(x.category, 'general')",
-                "synonym_map"
+                "x.term, to_json(x.members)::text AS members, coalesce(x.category, 'general')",
+                "synonym_groups"
             )
         }
         BackupTable::SynonymVerdicts => of_namespace!("x.first, x.second, x.accepted", "synonym_verdicts"),
@@ -167,7 +168,7 @@ fn insert(table: BackupTable) -> &'static str {
             "(x->>3)::int, (x->>4)::uuid, x->>5, (x->>6)::uuid, (x->>7)::bigint, (x->>8)::bigint, x->>9"
         ),
         BackupTable::SynonymGroups => statement!(
-            "synonym_map (ns, term, synonyms, category)",
+            "synonym_groups (ns, term, members, category)",
             "(x->>0)::uuid, x->>2, ARRAY(SELECT json_array_elements_text((x->>3)::json)), x->>4"
         ),
         BackupTable::SynonymVerdicts => statement!(

@@ -59,9 +59,7 @@ async fn run_statements(
 ) -> Result<Vec<String>, PostgresError> {
     let mut repaired = Vec::new();
     for (kind, statements) in repairs {
-        // A function may name a view that is created after it.
-        let statements = format!("SET LOCAL check_function_bodies = off; {statements}");
-        let result = in_transaction(connection, &statements).await;
+        let result = in_transaction(connection, statements).await;
         let finding = findings.iter().find(|finding| finding.kind == *kind);
         repaired.extend(finding.map(|finding| describe(finding, result)));
     }

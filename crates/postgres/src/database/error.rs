@@ -155,10 +155,18 @@ fn classify_sqlstate(code: &str) -> (ErrorKind, &'static str) {
             );
         }
         "42501" => return (ErrorKind::Unauthorized, "the database user lacks the permission for this operation"),
+        "42809" | "42P16" | "2BP01" => {
+            return (
+                ErrorKind::Conflict,
+                "a table or view of another program has the name of a view of the set, or depends on one; rename or \
+                 remove it first",
+            );
+        }
         "42P01" | "42703" | "42883" | "3F000" => {
             return (
                 ErrorKind::SchemaMismatch,
-                "the database lacks a table or column of this version; open it again, or migrate it",
+                "the database lacks a table, column or function of this version; open it again, migrate it, or \
+                 install its set of views with `memory migrate views`",
             );
         }
         "42P07" => {
@@ -200,6 +208,8 @@ mod tests {
             ("26000", ErrorKind::Unsupported),
             ("42P05", ErrorKind::Unsupported),
             ("42P01", ErrorKind::SchemaMismatch),
+            ("42883", ErrorKind::SchemaMismatch),
+            ("2BP01", ErrorKind::Conflict),
             ("3D000", ErrorKind::NotFound),
             ("40P01", ErrorKind::Unavailable),
             ("XX001", ErrorKind::Corrupt),

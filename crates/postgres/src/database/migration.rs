@@ -3,17 +3,17 @@
 //! Migrations are numbered SQL files, compiled into the crate. They run under an advisory lock, so that one of several
 //! processes does the work and the others find it done.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use memory_engine_core::{
-    Error, ErrorKind, Result,
+    Error, ErrorKind, Result, ViewSet,
     observe::{Operation, observe_as},
     operation_span,
 };
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::{
-    database::{error::PostgresError, secret_url::SecretUrl, server::ServerConfig},
+    database::{error::PostgresError, secret_url::SecretUrl, server::ServerConfig, views},
     options::PostgresOptions,
     records::row,
 };
@@ -83,6 +83,8 @@ pub struct MigrationStatus {
     pub pending: Vec<String>,
     /// Number of partitions of each table; 0 for plain tables.
     pub partitions: u32,
+    /// The installed sets of views.
+    pub views: BTreeSet<ViewSet>,
 }
 
 /// SQL of the key of the lock for index builds. The key of a schema that does not exist yet is not used by any build.
@@ -106,8 +108,8 @@ pub async fn migrate_up(url: &str, options: &PostgresOptions) -> Result<u32> {
     run.await.map_err(|failure: PostgresError| failure.into_error("migrate"))
 }
 
-/// Migrates a database back to an earlier schema, and deletes the data of the later ones; 0 removes everything. The
-/// database must not be in use.
+/// Migrates a database back to an earlier schema, and deletes the data of the later ones; 0 removes everything. Removes
+/// the installed sets of views. The database must not be in use.
 ///
 /// # Errors
 /// Those of [`migrate_up`], and `InvalidInput` for a schema version above that of the database.
@@ -124,6 +126,7 @@ pub async fn migrate_down(url: &str, options: &PostgresOptions, schema: u32) -> 
             // The search path may contain tables of another memory.
             return unlock(connection).await;
         }
+        views::replace(&mut connection, &BTreeSet::new()).await?;
         if schema < found {
             sqlx::raw_sql(DROP_FUNCTIONS).execute(&mut connection).await?;
         }
@@ -152,13 +155,48 @@ pub async fn migration_status(url: &str, options: &PostgresOptions) -> Result<Mi
     let run = async {
         let mut connection = PgConnection::connect_with(&server(url, options)?.migration_options()).await?;
         let schema = version(&mut connection).await?;
-        let partitions = if schema == 0 { 0 } else { partitions(&mut connection).await? };
+        let (partitions, views) = match schema {
+            0 => (0, BTreeSet::new()),
+            _ => (partitions(&mut connection).await?, views::installed(&mut connection).await?),
+        };
         connection.close().await?;
         let names = |migrations: &[Migration]| migrations.iter().map(|migration| migration.name.to_owned()).collect();
         let (applied, pending) = MIGRATIONS.split_at(schema as usize);
-        Ok(MigrationStatus { schema, applied: names(applied), pending: names(pending), partitions })
+        Ok(MigrationStatus { schema, applied: names(applied), pending: names(pending), partitions, views })
     };
     run.await.map_err(|failure: PostgresError| failure.into_error("migrate"))
+}
+
+/// Installs a set of views. Replaces it if it is installed, and migrates the database to the schema of this version.
+///
+/// # Errors
+/// Those of [`migrate_up`], and `Conflict` if a table or another view has the name of a view.
+pub async fn install_views(url: &str, options: &PostgresOptions, set: ViewSet) -> Result<()> {
+    change_views(url, options, |sets| sets.insert(set)).await
+}
+
+/// Removes a set of views, except those that another installed set has. Other views must not depend on them.
+///
+/// # Errors
+/// Those of [`migrate_up`], and `Conflict` if other views depend on them.
+pub async fn remove_views(url: &str, options: &PostgresOptions, set: ViewSet) -> Result<()> {
+    change_views(url, options, |sets| sets.remove(&set)).await
+}
+
+async fn change_views(
+    url: &str,
+    options: &PostgresOptions,
+    edit: impl FnOnce(&mut BTreeSet<ViewSet>) -> bool,
+) -> Result<()> {
+    let run = async {
+        let mut connection = connect_locked(&server(url, options)?, options).await?;
+        up(&mut connection, options).await?;
+        let mut sets = views::installed(&mut connection).await?;
+        edit(&mut sets);
+        views::replace(&mut connection, &sets).await?;
+        unlock(connection).await
+    };
+    run.await.map_err(|failure: PostgresError| failure.into_error("views"))
 }
 
 fn server(url: &str, options: &PostgresOptions) -> Result<ServerConfig> {
@@ -308,9 +346,9 @@ fn partitioned_statements(sql: &str, partitions: u32) -> Vec<String> {
     statements
 }
 
-/// Returns the statement that creates an index, a view or a function: of the functions, or the last one of the
-/// migrations. `what` is the SQL word for its type. Each begins at the start of a line, and ends with a semicolon, or
-/// `$$;`, at the end of one.
+/// Returns the statement that creates an index or a function: of the functions, or the last one of the migrations.
+/// `what` is the SQL word for its type. Each begins at the start of a line, and ends with a semicolon, or `$$;`, at the
+/// end of one.
 pub(crate) fn creating_statement(what: &str, name: &str) -> Option<String> {
     let beginnings = [" ", "("].map(|next| format!("\nCREATE {what} {name}{next}"));
     let end = if what == "FUNCTION" { "$$;\n" } else { ";\n" };
@@ -370,11 +408,11 @@ mod tests {
 
     #[test]
     fn an_object_is_created_by_its_statement_alone() {
-        let view = creating_statement("VIEW", "user_profiles").unwrap();
-        assert!(view.starts_with("CREATE VIEW user_profiles WITH") && view.ends_with("ON true"), "{view}");
+        let index = creating_statement("INDEX", "records_by_id").unwrap();
+        assert_eq!(index, "CREATE INDEX records_by_id ON records (id)");
         let function = creating_statement("FUNCTION", "memory_add_to_groups").unwrap();
         assert!(function.starts_with("CREATE FUNCTION") && function.ends_with("RETURN NULL;\nEND $$"), "{function}");
-        assert_eq!(creating_statement("VIEW", "records"), None);
+        assert_eq!(creating_statement("INDEX", "records"), None);
     }
 
     #[test]

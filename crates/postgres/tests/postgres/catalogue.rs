@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use memory_engine_core::{
     Embedding, Field, Filter, Job, JobQueue, Kind, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms,
-    Tombstone, Write,
+    Tombstone, ViewSet, Write,
 };
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation, Seeds};
 use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore};
-use memory_engine_postgres::{Lookup, Mismatch, PostgresOptions, PostgresStore};
+use memory_engine_postgres::{Lookup, Mismatch, PostgresOptions, PostgresStore, install_views};
 use memory_engine_synonyms::{PairVerdict, SynonymGroup, WordPair};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use sqlx::{Connection, Row};
@@ -100,6 +100,7 @@ pub(crate) async fn searches_use_their_indexes(database: &Database) {
     );
     let plan = store.explain(&few, Lookup::Scan(&ScanQuery::newest(10))).await.unwrap();
     assert!(plan.contains("records_by_time") && !plan.contains("Seq Scan on records"), "{plan}");
+    install_views(&database.url, &database.options(), ViewSet::Document).await.unwrap();
     let mut connection = database.connect_directly().await;
     sqlx::raw_sql("SET enable_seqscan = off").execute(&mut connection).await.unwrap();
     let explain = "EXPLAIN (COSTS OFF) SELECT id FROM conversations WHERE content ILIKE '%user 7%'";

@@ -1,10 +1,15 @@
-//! The SQL functions, views and tables that other programs use.
+//! The SQL functions and views that other programs use, after their set is installed.
 
 use std::{sync::Arc, time::Duration};
 
-use memory_engine_core::{Clock, Embedding, Kind, Record, RecordStore, Role, Scope, SystemClock, Timestamp};
+use memory_engine_core::{
+    Clock, Embedding, ErrorKind, Kind, Record, RecordStore, Role, Scope, SystemClock, Timestamp, ViewSet,
+};
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStore, Mention, Relation};
-use memory_engine_postgres::{EventQuery, PostgresStore};
+use memory_engine_postgres::{
+    BackupMessage, EventQuery, PostgresStore, checkup, install_views, migrate_down, migration_status, receive_backup,
+    remove_views, repair, send_backup,
+};
 use memory_engine_synonyms::SynonymGroup;
 use memory_engine_vector_store::{VectorEntry, VectorStore};
 use serde_json::json;
@@ -45,7 +50,7 @@ async fn call_function(connection: &mut PgConnection, call: &'static str) -> Vec
 }
 
 async fn connection_with_events(database: &Database) -> PgConnection {
-    let store = database.open().await;
+    let store = database.open_with_views(ViewSet::Evidence).await;
     for (event, angle) in [
         (event(1, "SEC approves the ETF", 1, 0.9, &["BTC", "ETH"]), 0.0),
         (event(2, "Exchange hacked, BTC falls", 2, 0.7, &["BTC"]), 0.3),
@@ -104,7 +109,10 @@ pub(crate) async fn e6_events_are_searched_by_vector_as_the_document_says(databa
     assert_eq!(found.iter().map(|event| event.score).collect::<Vec<_>>(), [1.0, 0.5]);
     assert_eq!(found.iter().map(|event| event.news_event_id).collect::<Vec<_>>(), [Some(1), Some(6)]);
     let narrow = store.events_by_keywords(&lin().with_session("s").unwrap(), &keywords, &query).await.unwrap_err();
-    assert_eq!(narrow.kind(), memory_engine_core::ErrorKind::InvalidInput);
+    assert_eq!(narrow.kind(), ErrorKind::InvalidInput);
+    let ledger = Record::new(lin(), Kind::ledger("companion"), "etf", &SystemClock);
+    store.put(&lin(), vec![write(&ledger)]).await.unwrap();
+    assert_eq!(store.events_by_keywords(&lin(), &keywords, &query).await.unwrap().len(), 2, "a ledger is no event");
     let other_space = "SELECT * FROM search_memory_events('[1,0]'::vector, 0.0)";
     assert_eq!(call_function(&mut connection, other_space).await, [], "a vector of another length matches nothing");
 }
@@ -134,7 +142,8 @@ pub(crate) async fn e6_events_are_searched_by_keywords_as_the_document_says(data
 }
 
 pub(crate) async fn a1_k14_records_are_read_under_the_names_of_the_documents(database: &Database) {
-    let store = database.open().await;
+    let store = database.open_with_views(ViewSet::Companion).await;
+    install_views(&database.url, &database.options(), ViewSet::Document).await.unwrap();
     let mut message = turn(&lin().with_session("s").unwrap(), "我喜欢爬山");
     message.scene = Some("plot".into());
     message.topic = Some("hobby".into());
@@ -192,8 +201,6 @@ pub(crate) async fn a1_k14_records_are_read_under_the_names_of_the_documents(dat
         "SELECT concat_ws(',', user_id, agent, nickname, affection, current_chapter, personality_summary, recent_topics,
         total_messages, consecutive_days, last_active_at < timestamptz '2026-03-01') FROM user_profiles ORDER BY agent";
     assert_eq!(query(profiles).await, "lin,,Lin,120,1,curious,0,0,f | lin,kai,小明,3500,3,话不多,加班,412,5,t");
-    let ledgers = "SELECT count(*)::text FROM memory_events WHERE kind LIKE 'ledger/%'";
-    assert_eq!(query(ledgers).await, "0", "ledgers are not events");
     let logs = "SELECT concat_ws(',', user_id, delta, reason, before_value, after_value) FROM affection_logs";
     assert_eq!(query(logs).await, "lin,1,a message,119,120");
     let times = "SELECT concat_ws(',', memory_time(1772000000123456), memory_time(-1),
@@ -203,7 +210,7 @@ pub(crate) async fn a1_k14_records_are_read_under_the_names_of_the_documents(dat
 
 /// The statement of the document, which names no user.
 pub(crate) async fn k2_synonyms_of_all_users_are_inserted_by_sql(database: &Database) {
-    let store = database.open().await;
+    let store = database.open_with_views(ViewSet::Document).await;
     let mut connection = database.connect_directly().await;
     let insert = "INSERT INTO synonym_map (term, synonyms, category)
         VALUES ('剧本', ARRAY['剧本', '角色扮演', 'RP'], 'scene'), ('beagle', ARRAY['dog'], 'pet')
@@ -220,7 +227,7 @@ pub(crate) async fn k2_synonyms_of_all_users_are_inserted_by_sql(database: &Data
 }
 
 pub(crate) async fn k2_k14_synonyms_have_a_table(database: &Database) {
-    let store = database.open().await;
+    let store = database.open_with_views(ViewSet::Document).await;
     RecordStore::put(&store, &lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
     let mut connection = database.connect_directly().await;
     let insert = "INSERT INTO synonym_map (ns, term, synonyms, category)
@@ -242,7 +249,7 @@ pub(crate) async fn k2_k14_synonyms_have_a_table(database: &Database) {
 }
 
 pub(crate) async fn r4_the_tables_of_a_story_are_read_under_the_names_of_its_document(database: &Database) {
-    let store = database.open().await;
+    let store = database.open_with_views(ViewSet::Story).await;
     let branch = lin().with_session("story").unwrap().with_branch("main").unwrap();
     let message = |sequence: i64, text: &str| {
         let mut record = turn(&branch, text);
@@ -305,4 +312,93 @@ pub(crate) async fn r4_the_tables_of_a_story_are_read_under_the_names_of_its_doc
     RecordStore::delete(&store, &lin(), &[first.id]).await.unwrap();
     assert_eq!(query("SELECT name FROM memory_entities").await, ["the captain"], "a deleted message names nothing");
     assert_eq!(query("SELECT rel FROM memory_edges").await, [""; 0]);
+}
+
+/// Returns the names of the views and functions of the schema, without those of the tables.
+async fn view_objects(connection: &mut PgConnection) -> Vec<String> {
+    let sql = "SELECT c.relname::text FROM pg_class c
+               WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'v'
+               UNION ALL SELECT p.proname::text FROM pg_proc p
+               WHERE p.pronamespace = current_schema()::regnamespace AND p.prorettype <> 'trigger'::regtype
+                   AND p.proname NOT LIKE 'memory_insert%' AND p.proname NOT LIKE 'memory_record_%'
+               ORDER BY 1";
+    sqlx::query_scalar(sql).fetch_all(connection).await.unwrap()
+}
+
+pub(crate) async fn sets_of_views_are_installed_and_removed(database: &Database) {
+    let (url, options) = (&database.url, &database.options());
+    let store = database.open().await;
+    let mut connection = database.connect_directly().await;
+    assert_eq!(view_objects(&mut connection).await, [""; 0], "a new database has no views");
+    let query = EventQuery::new(1, Duration::from_secs(3600));
+    let error = store.events_by_keywords(&lin(), &["etf".to_owned()], &query).await.unwrap_err();
+    assert!(error.message().contains("`memory migrate views`"), "{error}");
+
+    for set in ViewSet::ALL.into_iter().chain([ViewSet::Companion]) {
+        install_views(url, options, set).await.unwrap();
+    }
+    assert_eq!(view_objects(&mut connection).await.len(), 17);
+    assert_eq!(migration_status(url, options).await.unwrap().views, ViewSet::ALL.into());
+    assert_eq!(checkup(url, options).await.unwrap().problems, [""; 0]);
+    sqlx::raw_sql("DROP VIEW conversations; DROP FUNCTION memory_ns").execute(&mut connection).await.unwrap();
+    assert_eq!(repair(url, options).await.unwrap().len(), 2);
+    assert_eq!(checkup(url, options).await.unwrap().problems, [""; 0]);
+
+    sqlx::raw_sql("CREATE VIEW mine AS SELECT * FROM memory_edges").execute(&mut connection).await.unwrap();
+    let error = remove_views(url, options, ViewSet::Story).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Conflict && error.message().contains("depends on one"), "{error}");
+    sqlx::raw_sql("DROP VIEW mine").execute(&mut connection).await.unwrap();
+    for set in [ViewSet::Evidence, ViewSet::Story, ViewSet::Companion] {
+        remove_views(url, options, set).await.unwrap();
+    }
+    let left =
+        ["conversations", "memory_default_ns", "memory_int", "memory_ns", "memory_time", "summaries", "synonym_map"];
+    assert_eq!(view_objects(&mut connection).await, left, "the other set needs them");
+    remove_views(url, options, ViewSet::Document).await.unwrap();
+    assert_eq!(view_objects(&mut connection).await, [""; 0]);
+
+    sqlx::raw_sql("CREATE TABLE conversations (mine text)").execute(&mut connection).await.unwrap();
+    let error = install_views(url, options, ViewSet::Companion).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Conflict && error.message().contains("rename or remove it first"), "{error}");
+    assert_eq!(view_objects(&mut connection).await, [""; 0], "all views are installed or none");
+    sqlx::raw_sql("DROP TABLE conversations").execute(&mut connection).await.unwrap();
+    for set in ViewSet::ALL {
+        install_views(url, options, set).await.unwrap();
+    }
+    store.close().await;
+    migrate_down(url, options, 0).await.unwrap();
+    assert_eq!(view_objects(&mut connection).await, [""; 0]);
+}
+
+pub(crate) async fn a_restored_database_has_the_views_of_the_backup(database: &Database) {
+    let other = Database::new().unwrap_or_else(|_| panic!("there is a server"));
+    let store = database.open_with_views(ViewSet::Companion).await;
+    store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
+    store.close().await;
+    other.open_with_views(ViewSet::Evidence).await.close().await;
+    let (rows, mut received) = tokio::sync::mpsc::channel(4);
+    let (messages, restored) = tokio::sync::mpsc::channel(4);
+    let (from, to) = (database.options(), other.options());
+    let send = async {
+        let sent = send_backup(&database.url, &from, rows, &|_, _| ());
+        let pass_on = async {
+            while let Some(page) = received.recv().await {
+                for row in page {
+                    messages.send(BackupMessage::Row(Box::new(row))).await.unwrap();
+                }
+            }
+        };
+        let (fingerprint, ()) = tokio::join!(sent, pass_on);
+        messages.send(BackupMessage::End(fingerprint.unwrap())).await.unwrap();
+    };
+    let (stored, ()) = tokio::join!(receive_backup(&other.url, &to, restored, &|_, _| ()), send);
+    assert_eq!(stored.unwrap().records, 1);
+    let views = migration_status(&other.url, &to).await.unwrap().views;
+    assert_eq!(views, [ViewSet::Companion, ViewSet::Evidence].into());
+    let mut connection = other.connect_directly().await;
+    let found: Vec<String> =
+        sqlx::query_scalar("SELECT content FROM conversations").fetch_all(&mut connection).await.unwrap();
+    assert_eq!(found, ["words"]);
+    assert_eq!(checkup(&other.url, &to).await.unwrap().problems, [""; 0]);
+    tokio::task::spawn_blocking(move || drop(other)).await.unwrap();
 }

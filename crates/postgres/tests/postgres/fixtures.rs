@@ -9,9 +9,11 @@ use std::{
 };
 
 use libtest_mimic::Failed;
-use memory_engine_core::{Embedding, EmbeddingSpace, Kind, Record, RecordStore, Scope, SystemClock, Terms, Write};
+use memory_engine_core::{
+    Embedding, EmbeddingSpace, Kind, Record, RecordStore, Scope, SystemClock, Terms, ViewSet, Write,
+};
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
-use memory_engine_postgres::{PostgresOptions, PostgresStore, StoreOptions};
+use memory_engine_postgres::{PostgresOptions, PostgresStore, StoreOptions, install_views};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, postgres::PgConnectOptions};
 use tokio::runtime::Runtime;
@@ -69,6 +71,12 @@ impl Database {
 
     pub(crate) async fn connect_as(&self, store: StoreOptions, options: PostgresOptions) -> PostgresStore {
         PostgresStore::connect_with(&self.url, store, options).await.unwrap()
+    }
+
+    /// Installs a set of views, and opens a store.
+    pub(crate) async fn open_with_views(&self, set: ViewSet) -> PostgresStore {
+        install_views(&self.url, &self.options(), set).await.unwrap();
+        self.open().await
     }
 
     /// Opens a connection that does not belong to a store.

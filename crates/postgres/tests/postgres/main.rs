@@ -113,6 +113,8 @@ fn main() {
         k2_k14_synonyms_have_a_table,
         r4_the_tables_of_a_story_are_read_under_the_names_of_its_document,
         k2_synonyms_of_all_users_are_inserted_by_sql,
+        sets_of_views_are_installed_and_removed,
+        a_restored_database_has_the_views_of_the_backup,
     ));
     trials.extend(trials!(has_url, sharing:
         stores_see_the_writes_of_each_other,

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, JobQueue, RecordStore};
+use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, JobQueue, RecordStore, ViewSet};
 use memory_engine_postgres::{
-    Mismatch, PostgresStore, SCHEMA, StoreOptions, checkup, migrate_down, migrate_up, migration_status,
+    Mismatch, PostgresStore, SCHEMA, StoreOptions, checkup, install_views, migrate_down, migrate_up, migration_status,
 };
 use memory_engine_vector_store::GenerationStore;
 use sqlx::{AssertSqlSafe, Row};
@@ -69,6 +69,7 @@ pub(crate) async fn the_views_show_the_serving_vectors(database: &Database) {
         new.complete(&done.iter().map(|pending| pending.done()).collect::<Vec<_>>()).await.unwrap();
         assert!(new.switch(0).await.unwrap());
         assert_eq!(count_vector_hits(&new, &lin(), vector(2)).await, 1, "the index of the second table is used");
+        install_views(&database.url, &options, ViewSet::Companion).await.unwrap();
         let select = "SELECT embedding FROM conversations";
         let visible: pgvector::Vector =
             sqlx::query_scalar(select).fetch_one(&mut database.connect_directly().await).await.unwrap();

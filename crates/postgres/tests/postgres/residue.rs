@@ -104,7 +104,7 @@ async fn plant(connection: &mut PgConnection, table: &str, id: RecordId, text: &
         has_id |= name != "ns" && ["uuid", "_uuid", "bytea"].contains(&&kind[..]);
         has_text |= ["text", "varchar", "_text", "json", "jsonb"].contains(&&kind[..]);
         let value = match (name.as_str(), kind.as_str()) {
-            ("ns", _) => "memory_ns('lin')".to_owned(),
+            ("ns", _) => "(SELECT ns FROM namespaces WHERE username = 'lin')".to_owned(),
             (_, "uuid") => format!("'{id}'"),
             (_, "_uuid") => format!("ARRAY['{id}'::uuid]"),
             (_, "text" | "varchar") => format!("'{text} {number}'"),

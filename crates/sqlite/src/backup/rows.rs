@@ -52,7 +52,7 @@ fn select(table: BackupTable) -> &'static str {
     match table {
         BackupTable::IndexMetadata => {
             "SELECT '', '', '', '', '', part, made_by FROM index_metadata
-             WHERE part IN ('keywords', 'embedding', 'reembedding', 'serving table')"
+             WHERE part IN ('keywords', 'embedding', 'reembedding', 'serving table', 'views')"
         }
         BackupTable::Records => selected!(""),
         BackupTable::Tombstones => {

@@ -15,7 +15,7 @@ pub(crate) fn maker(connection: &Connection, index: Index) -> rusqlite::Result<O
 }
 
 /// Reads one row of the table.
-fn read(connection: &Connection, part: &str) -> rusqlite::Result<Option<String>> {
+pub(crate) fn read(connection: &Connection, part: &str) -> rusqlite::Result<Option<String>> {
     connection
         .prepare_cached("SELECT made_by FROM index_metadata WHERE part = ?1")?
         .query_row([part], |row| row.get("made_by"))

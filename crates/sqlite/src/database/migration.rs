@@ -1,5 +1,7 @@
 //! Migrates database files that no store has open.
 
+use std::collections::BTreeSet;
+
 use memory_engine_core::{Error, Result};
 use rusqlite::Transaction;
 
@@ -9,6 +11,7 @@ use crate::{
         connection,
         file::DatabaseFile,
         schema::{MIGRATIONS, SCHEMA, in_transaction, migrate_to_latest, read_schema, run_migration, set_schema},
+        views,
     },
 };
 
@@ -44,8 +47,8 @@ pub fn schema(file: impl Into<DatabaseFile>) -> Result<u32> {
     read_schema(&connection, &file.path).map_err(|failure| failure.into_error("migrate"))
 }
 
-/// Migrates a database file that no process has open back to an earlier schema; 0 empties it. Waits up to 5 seconds for
-/// other writers, and blocks the calling thread.
+/// Migrates a database file that no process has open back to an earlier schema; 0 empties it. Removes the installed
+/// sets of views. Waits up to 5 seconds for other writers, and blocks the calling thread.
 ///
 /// # Errors
 /// Those of [`SqliteStore::open`](crate::SqliteStore::open), and `InvalidInput` for a schema that is later than that of
@@ -62,6 +65,9 @@ pub fn migrate_down(file: impl Into<DatabaseFile>, schema: u32) -> Result<()> {
             let path = path.display();
             let message = format!("{path} has schema {current}, which is before {schema}; choose at most {current}");
             return Err(Error::invalid("migrate", message).into());
+        }
+        if current > 0 {
+            views::replace(transaction, &BTreeSet::new())?;
         }
         for migration in MIGRATIONS[schema as usize..current as usize].iter().rev() {
             run_migration(transaction, migration.name, "down", migration.down)?;

@@ -1,11 +1,11 @@
-//! Compares the tables, indexes and views of a database with those of a new database.
+//! Compares the tables, indexes and views of a database with those of a new database with the same sets of views.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{Finding, ProblemKind};
 use rusqlite::Connection;
 
-use crate::database::{error::SqliteError, schema};
+use crate::database::{error::SqliteError, schema, views};
 
 /// A table, index or view.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +35,12 @@ impl SchemaDifferences {
         for migration in schema::MIGRATIONS {
             reference.execute_batch(migration.up)?;
         }
-        let expected = objects(&reference)?;
         let found = objects(connection)?;
+        let sets = if found.contains_key("index_metadata") { views::listed(connection)? } else { BTreeSet::new() };
+        for sql in sets.into_iter().filter_map(views::statements) {
+            reference.execute_batch(sql)?;
+        }
+        let expected = objects(&reference)?;
         let mut affected: BTreeMap<ProblemKind, Vec<String>> = BTreeMap::new();
         let mut repairs: BTreeMap<ProblemKind, String> = BTreeMap::new();
         for (name, object) in &expected {

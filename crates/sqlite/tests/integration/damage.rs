@@ -13,8 +13,8 @@ use memory_engine_conformance::{
     damage::{Damage, answers, check_damaged_row, count_kinds, damages, fill, fill_many, index_pending, row_damages},
     space,
 };
-use memory_engine_core::{ErrorKind, HealthReport, Job, ProblemKind, RecordStore};
-use memory_engine_sqlite::{SqliteStore, StoreOptions, checkup, checkup_with_progress, repair};
+use memory_engine_core::{ErrorKind, HealthReport, Job, ProblemKind, RecordStore, ViewSet};
+use memory_engine_sqlite::{SqliteStore, StoreOptions, checkup, checkup_with_progress, install_views, repair};
 use rusqlite::Connection;
 
 async fn open(path: &Path) -> (Arc<SqliteStore>, World) {
@@ -34,6 +34,8 @@ async fn filled(directory: &Path) -> PathBuf {
     let (store, world) = open(&path).await;
     fill(&world).await;
     store.close().await;
+    install_views(&path, ViewSet::Companion).unwrap();
+    install_views(&path, ViewSet::Story).unwrap();
     path
 }
 

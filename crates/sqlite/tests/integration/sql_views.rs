@@ -1,9 +1,14 @@
-//! The SQL views that other programs read.
+//! The SQL views that other programs read, after their set is installed.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-use memory_engine_core::{Embedding, Kind, Record, RecordStore, Role, Scope, State, SystemClock, Timestamp};
+use memory_engine_core::{
+    Embedding, ErrorKind, Kind, Record, RecordStore, Role, Scope, State, SystemClock, Timestamp, ViewSet,
+};
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStore, Mention, Relation};
+use memory_engine_sqlite::{
+    back_up, checkup, install_views, installed_views, migrate_down, remove_views, repair, restore_backup,
+};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -54,6 +59,7 @@ async fn a1_the_tables_of_a_companion_are_read_under_the_names_of_its_document()
     let records = [&question, &reply, &moment, &state, &log, &profile, &old];
     store.put(&lin(), records.into_iter().map(write).collect()).await.unwrap();
     store.put(&profile_only.scope, vec![write(&profile_only)]).await.unwrap();
+    install_views(&path, ViewSet::Companion).unwrap();
     let connection = Connection::open(&path).unwrap();
     let rows = |sql: &str| -> Vec<String> {
         let mut statement = connection.prepare(sql).unwrap();
@@ -128,6 +134,7 @@ async fn r4_the_tables_of_a_story_are_read_under_the_names_of_its_document() {
     };
     let entries = [GraphEntry::new(stored(&first), extraction), GraphEntry::new(stored(&second), other)];
     GraphStore::upsert(&store, &lin(), &entries).await.unwrap();
+    install_views(&path, ViewSet::Story).unwrap();
 
     let connection = Connection::open(&path).unwrap();
     let rows = |sql: &str| -> Vec<String> {
@@ -161,4 +168,68 @@ async fn r4_the_tables_of_a_story_are_read_under_the_names_of_its_document() {
     RecordStore::delete(&store, &lin(), &[first.id]).await.unwrap();
     assert_eq!(rows("SELECT name FROM memory_entities"), ["阿砚"], "the entities of a deleted message are gone");
     assert_eq!(rows("SELECT rel FROM memory_edges"), [""; 0]);
+}
+
+fn views(path: &Path) -> Vec<String> {
+    let connection = Connection::open(path).unwrap();
+    let mut statement = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY 1").unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+#[tokio::test]
+async fn sets_of_views_are_installed_and_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    assert_eq!(views(&path), [""; 0], "a new database has no views");
+    for set in [ViewSet::Companion, ViewSet::Story, ViewSet::Story] {
+        install_views(&path, set).unwrap();
+    }
+    let error = install_views(&path, ViewSet::Evidence).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.message().contains("can have the views companion and story"), "{error}");
+    assert_eq!(views(&path).len(), 8);
+    assert_eq!(installed_views(&path).unwrap(), [ViewSet::Companion, ViewSet::Story].into());
+    store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
+
+    Connection::open(&path).unwrap().execute_batch("DROP VIEW memory_items").unwrap();
+    assert_eq!(repair(&path).unwrap().len(), 1);
+    assert_eq!((checkup(&path).unwrap().problems, views(&path).len()), (Vec::new(), 8));
+    remove_views(&path, ViewSet::Companion).unwrap();
+    remove_views(&path, ViewSet::Companion).unwrap();
+    assert_eq!(views(&path), ["memory_edges", "memory_embeddings", "memory_entities", "memory_items"]);
+    store.close().await;
+    migrate_down(&path, 0).unwrap();
+    assert_eq!((views(&path), installed_views(&path).unwrap()), (Vec::new(), [].into()));
+}
+
+#[tokio::test]
+async fn a_table_and_a_view_of_another_program_are_not_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    open(&path).await.close().await;
+    for kind in ["TABLE", "VIEW"] {
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(&format!("CREATE {kind} user_profiles AS SELECT 'mine' AS text")).unwrap();
+        let error = install_views(&path, ViewSet::Companion).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+        assert!(error.message().contains("another program has created user_profiles"), "{error}");
+        assert_eq!(installed_views(&path).unwrap(), [].into(), "all views are installed or none");
+        connection.execute_batch(&format!("DROP {kind} user_profiles")).unwrap();
+    }
+    install_views(&path, ViewSet::Companion).unwrap();
+}
+
+#[tokio::test]
+async fn a_restored_file_has_the_views_of_the_backup() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, backup, restored] = ["memory.db", "backup.db", "restored.db"].map(|name| directory.path().join(name));
+    let store = open(&path).await;
+    store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
+    install_views(&path, ViewSet::Story).unwrap();
+    back_up(&path, &backup, false, Timestamp::from_micros(1), &|_, _| ()).unwrap();
+    assert_eq!(views(&backup), [""; 0], "a backup is data");
+    restore_backup(&backup, &restored, &|_, _| ()).unwrap();
+    assert_eq!(views(&restored), views(&path));
+    assert_eq!(checkup(&restored).unwrap().problems, [""; 0]);
 }
