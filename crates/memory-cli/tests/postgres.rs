@@ -171,6 +171,8 @@ fn migrate_and_doctor_on_postgres(server: &Server) {
     let shown = server.run(&cli, &["doctor"]).ok();
     assert!(shown.contains("extension vector") && shown.contains("no problems found"), "{shown}");
 
+    let views = server.run(&cli, &["migrate", "views", "document", "--json"]).json();
+    assert_eq!(views["views"], serde_json::json!(["document"]));
     server.execute("DROP INDEX records_by_time; DELETE FROM keyword_documents");
     let damaged = server.run(&cli, &["doctor", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&damaged.stdout).unwrap();

@@ -4,11 +4,14 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use memory_engine::{Database, admin};
+use memory_engine::{
+    Database,
+    admin::{self, ViewSet},
+};
 
 use crate::{args::DatabaseArgs, output, report::ReportArgs};
 
-/// Migrate the schema of a database up to this version, or down.
+/// Migrate the schema of a database up to this version, or down, and install views.
 ///
 /// Every command that opens a database migrates it up. `up` does only that, and can set the number of partitions of a
 /// new Postgres database.
@@ -49,7 +52,23 @@ enum MigrateAction {
         #[arg(long, short)]
         yes: bool,
     },
-    /// List applied and pending migrations; change nothing
+    /// Install a set of views for programs that read the database by SQL
+    ///
+    /// companion: conversations, key_moments, user_profiles, affection_logs.
+    /// story: memory_items, memory_embeddings, memory_entities, memory_edges.
+    /// document (Postgres): conversations, summaries, synonym_map.
+    /// evidence (Postgres): memory_events and the functions that search it.
+    #[command(verbatim_doc_comment)]
+    Views {
+        #[command(flatten)]
+        at: TargetArgs,
+        /// companion, story, document or evidence
+        set: ViewSet,
+        /// Remove the set instead
+        #[arg(long)]
+        remove: bool,
+    },
+    /// List applied and pending migrations, and the installed views; change nothing
     Status {
         #[command(flatten)]
         at: TargetArgs,
@@ -82,6 +101,13 @@ impl MigrateCommand {
                 admin::migrate_down(&db, to).await.with_context(|| db.to_string())?;
                 print(&db, Some(status.schema), at.report).await
             }
+            MigrateAction::Views { at, set, remove } => {
+                let db = at.database.database()?;
+                let changed =
+                    if remove { admin::remove_views(&db, set).await } else { admin::install_views(&db, set).await };
+                changed.with_context(|| db.to_string())?;
+                print(&db, None, at.report).await
+            }
             MigrateAction::Status { at } => print(&at.database.database()?, None, at.report).await,
         }
     }
@@ -103,6 +129,8 @@ async fn print(db: &Database, before: Option<u32>, report: ReportArgs) -> Result
         for (name, state) in applied.chain(status.pending.iter().map(|name| (name, "pending"))) {
             table.add_row([name.as_str(), state]);
         }
-        format!("{db}: {schema}\n{table}")
+        let names: Vec<&str> = status.views.iter().map(|set| set.as_str()).collect();
+        let views = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        format!("{db}: {schema}\n{table}\ninstalled views: {views}")
     })
 }

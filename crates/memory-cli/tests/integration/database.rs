@@ -118,3 +118,14 @@ fn file_migrates_down_and_up() {
     cli.run(&["migrate", "down", "--yes"]).assert_fails(&["nothing to migrate down"]);
     cli.run(&["migrate", "up", "--partitions", "4"]).assert_fails(&["no partitions"]);
 }
+
+#[test]
+fn sets_of_views_are_installed_and_removed() {
+    let cli = CliFixture::new();
+    let installed = cli.run(&["migrate", "views", "companion", "--json"]).json();
+    assert_eq!(installed["views"], serde_json::json!(["companion"]));
+    assert!(cli.run(&["migrate", "status"]).ok().contains("installed views: companion"));
+    cli.run(&["migrate", "views", "diary"]).assert_fails(&["one of companion, document, evidence, story"]);
+    cli.run(&["migrate", "views", "evidence"]).assert_fails(&["companion and story", "only Postgres"]);
+    assert!(cli.run(&["migrate", "views", "companion", "--remove"]).ok().contains("installed views: none"));
+}
