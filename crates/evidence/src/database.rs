@@ -12,7 +12,8 @@ use crate::{
     source::EvidenceSource,
 };
 
-/// The functions `search_memory_events` and `search_memory_events_keywords` of a database, called directly.
+/// The functions `search_memory_events` and `search_memory_events_keywords` of a database, called directly. The set of
+/// views [`ViewSet::Evidence`](memory_engine_core::ViewSet::Evidence) has to be installed.
 #[derive(Debug, Clone)]
 pub struct DatabaseEvidence {
     store: Arc<PostgresStore>,
