@@ -420,4 +420,3 @@ CREATE TRIGGER record_groups_2_insert AFTER INSERT ON records
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION memory_add_to_groups();
 CREATE TRIGGER record_groups_2_update AFTER UPDATE ON records
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION memory_add_to_groups();
-
