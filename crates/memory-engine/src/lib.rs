@@ -10,6 +10,7 @@ mod builder;
 pub mod certificate;
 pub mod context;
 mod database;
+pub mod deletion;
 pub mod embed;
 mod engine;
 #[cfg(feature = "enrichment")]
@@ -19,6 +20,8 @@ pub mod graph;
 pub mod history;
 pub mod prelude;
 pub mod recall;
+pub mod review;
+pub mod screening;
 pub mod store;
 pub mod synonyms;
 pub mod testing;
@@ -32,10 +35,10 @@ pub use engine::MemoryEngine;
 #[cfg(feature = "enrichment")]
 pub use verbs::facts;
 pub use verbs::{
-    forget::{Forget, ForgetReport, preview::ForgetPreview},
+    forget::{Forget, ForgetReport},
     import,
     records::RecordQuery,
-    retention, review, screening,
+    retention,
     turn::Turn,
 };
 

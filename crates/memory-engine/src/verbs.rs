@@ -1,6 +1,5 @@
 //! The methods of [`MemoryEngine`](crate::MemoryEngine) that read and write memories, one subject per file.
 
-mod branches;
 mod drain;
 #[cfg(feature = "enrichment")]
 pub mod facts;
@@ -11,9 +10,6 @@ pub(crate) mod records;
 pub(crate) mod remember;
 mod remember_all;
 pub mod retention;
-pub(crate) mod retraction;
-pub mod review;
-pub mod screening;
 pub(crate) mod turn;
 pub(crate) mod update;
 pub(crate) mod verb;

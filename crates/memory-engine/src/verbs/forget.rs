@@ -1,7 +1,5 @@
 //! Verbs that delete records.
 
-pub(crate) mod preview;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
@@ -17,7 +15,7 @@ use memory_engine_core::{Error, ErrorKind};
 use crate::{engine::MemoryEngine, verbs::verb::verb};
 
 /// Number of records that one transaction removes.
-const PAGE_ROWS: usize = 500;
+pub(crate) const PAGE_ROWS: usize = 500;
 
 /// The records to forget within a scope. In JSON `{"ids": [...]}`, `{"matching": FILTER}` or `"everything"`.
 ///
@@ -97,7 +95,7 @@ fn is_mark() -> Filter {
 }
 
 /// Returns a filter for everything except the marks of deletions.
-fn everything() -> Filter {
+pub(crate) fn everything() -> Filter {
     Filter::Not(Box::new(is_mark()))
 }
 

@@ -9,7 +9,8 @@ use tracing::{Span, field::Empty};
 
 use crate::{
     engine::MemoryEngine,
-    verbs::{review::StoredRecord, turn::Turn, verb::verb},
+    review::StoredRecord,
+    verbs::{turn::Turn, verb::verb},
 };
 
 /// Number of records in one transaction.

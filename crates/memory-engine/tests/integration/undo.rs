@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use memory_engine::{
-    EnrichmentOptions, Field, Filter, Forget, ForgetPreview, ForgetReport, Kind, MemoryEngine, RecordId, ScanQuery,
-    Scope, Turn,
+    EnrichmentOptions, Field, Filter, Forget, ForgetReport, Kind, MemoryEngine, RecordId, ScanQuery, Scope, Turn,
+    deletion::ForgetPreview,
 };
 
 use crate::given::{Backend, lin};

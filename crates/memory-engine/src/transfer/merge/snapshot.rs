@@ -8,7 +8,7 @@ use memory_engine_core::{
 };
 use serde_json::Value;
 
-use crate::{engine::MemoryEngine, transfer::pages::PAGE_RECORDS, verbs::retraction::RETRACTION};
+use crate::{engine::MemoryEngine, history::retraction::RETRACTION, transfer::pages::PAGE_RECORDS};
 
 /// Fields that are not compared.
 const NOT_CONTENT: [&str; 2] = ["recorded_at", "revision"];

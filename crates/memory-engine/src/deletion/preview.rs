@@ -6,8 +6,13 @@ use memory_engine_core::{Field, Filter, FilterValue, Record, RecordId, Result, S
 use serde::Serialize;
 use tracing::{Span, field::Empty};
 
-use super::{Forget, PAGE_ROWS, everything};
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::{
+    engine::MemoryEngine,
+    verbs::{
+        forget::{Forget, PAGE_ROWS, everything},
+        verb::verb,
+    },
+};
 
 /// The records that [`forget`](MemoryEngine::forget) would remove. [`MemoryEngine::preview_forget`] returns it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

@@ -27,8 +27,8 @@ pub use self::{
 use crate::{
     builder::Builder,
     engine::MemoryEngine,
+    history::retraction::{Retraction, note_retraction},
     verbs::{
-        retraction::{Retraction, note_retraction},
         update::{EDITS_MAX_BYTES, MAX_EDITS},
         verb::verb,
     },

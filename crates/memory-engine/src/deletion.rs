@@ -1,0 +1,5 @@
+//! Previews of deletions.
+
+mod preview;
+
+pub use self::preview::ForgetPreview;
