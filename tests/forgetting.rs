@@ -9,7 +9,7 @@ use memory_engine::{
 
 /// Forgets a part of a user, the whole user, and the tenant, and checks the synonyms after each.
 pub(crate) async fn a_user_who_is_forgotten_leaves_no_synonyms(memory: &MemoryEngine) {
-    let synonyms = memory.synonyms().store().clone();
+    let synonyms = memory.settings().synonyms().store().clone();
     let tenant = Scope::tenant_wide("forgetting").unwrap();
     let [lin, mo] = ["lin", "mo"].map(|user| tenant.clone().with_user(user).unwrap());
     for (scope, term, member) in [(&tenant, "tea", "茶"), (&lin, "小橘", "ginger"), (&mo, "小橘", "marmalade")] {

@@ -333,7 +333,7 @@ async fn k2_k4_k5_k6_hybrid_search_with_synonyms_scenes_and_reranker(test_db: Te
     };
 
     assert_eq!(relevant("plot", "克鲁格").await, [""; 0], "nobody knows yet who that is");
-    let thesaurus = memory.synonyms();
+    let thesaurus = memory.settings().synonyms();
     thesaurus.store().put(&lin(), &groups_from_toml(SEED).unwrap()).await.unwrap();
     thesaurus.refresh(&lin()).await.unwrap();
     let found = texts("daily", "克鲁格的纹身").await;
@@ -394,7 +394,7 @@ async fn k16_service_key_is_sent_but_not_stored(test_db: TestDatabase) {
 async fn k14_schema_migrates_down_and_up(test_db: TestDatabase) {
     let memory = test_db.open().await;
     memory.remember(&lin(), "我对海鲜过敏").await.unwrap();
-    memory.synonyms().store().put(&lin(), &groups_from_toml(SEED).unwrap()).await.unwrap();
+    memory.settings().synonyms().store().put(&lin(), &groups_from_toml(SEED).unwrap()).await.unwrap();
     drop(memory);
     let database = test_db.database();
     let migrated = admin::migrations(&database).await.unwrap();
@@ -406,7 +406,7 @@ async fn k14_schema_migrates_down_and_up(test_db: TestDatabase) {
     assert_eq!(admin::migrations(&database).await.unwrap(), migrated);
     let memory = test_db.open().await;
     assert_eq!(memory.stats(&lin()).await.unwrap().records, 0);
-    assert_eq!(memory.synonyms().store().list(&lin()).await.unwrap(), []);
+    assert_eq!(memory.settings().synonyms().store().list(&lin()).await.unwrap(), []);
 }
 
 async fn k18_suggested_synonyms_apply_only_when_accepted(test_db: TestDatabase) {
@@ -425,7 +425,7 @@ async fn k18_suggested_synonyms_apply_only_when_accepted(test_db: TestDatabase) 
     for text in turns {
         memory.remember(&lin(), text).await.unwrap();
     }
-    let (thesaurus, store) = (memory.synonyms(), memory.synonyms().store());
+    let (thesaurus, store) = (memory.settings().synonyms(), memory.settings().synonyms().store());
     let records = memory.scan(&lin(), &ScanQuery::oldest(99)).await.unwrap().records;
     let texts: Vec<SourceText<'_>> = records.iter().map(SourceText::of).collect();
     let suggested = async || {

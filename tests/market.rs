@@ -62,7 +62,7 @@ async fn cascade(test_db: &TestDatabase) -> (EvidenceCascade, MemoryEngine) {
 }
 
 async fn vector(memory: &MemoryEngine, text: &str) -> Vec<f32> {
-    memory.embedder().embed(&[text], Purpose::Query).await.unwrap()[0].values().to_vec()
+    memory.settings().embedder().embed(&[text], Purpose::Query).await.unwrap()[0].values().to_vec()
 }
 
 fn texts(slot: Option<&Vec<Evidence>>) -> Vec<&str> {

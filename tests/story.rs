@@ -158,10 +158,10 @@ async fn r3_r9_r10_branches_inherit_and_share_deletions(test_db: TestDatabase) {
     let branches = ["main", "mercy", "late", "alone"].map(|name| story(Some(name)));
     let [main, mercy, late, alone] = &branches;
     index_texts(&memory, main, 1, &STORY[..4]).await;
-    engine.fork(mercy, Fork::at(2).from_branch("main")).await.unwrap();
+    engine.history().fork(mercy, Fork::at(2).from_branch("main")).await.unwrap();
     index_texts(&memory, mercy, 3, &["Captain Holt burned the Sea Hawk in Grey Harbour.", "雪停了。"]).await;
-    engine.fork(late, Fork::at(3).from_branch("mercy")).await.unwrap();
-    engine.fork(alone, Fork::at(2).from_branch("main").alone()).await.unwrap();
+    engine.history().fork(late, Fork::at(3).from_branch("mercy")).await.unwrap();
+    engine.history().fork(alone, Fork::at(2).from_branch("main").alone()).await.unwrap();
     let ships = async |branch: &Scope| {
         let text = whole_context(&memory, branch, SHIP).await.text;
         ["into the fog", "Anna Reed", "burned"].map(|words| text.contains(words))
@@ -175,7 +175,7 @@ async fn r3_r9_r10_branches_inherit_and_share_deletions(test_db: TestDatabase) {
             && !whole_context(&memory, late, KEY).await.text.contains("石碑")
     );
 
-    let last = engine.rewind(main, Rewind::Last(1)).await.unwrap();
+    let last = engine.history().rewind(main, Rewind::Last(1)).await.unwrap();
     assert_eq!(ships(main).await, [true, false, false], "delete-last");
     let context = whole_context(&memory, main, "Anna Reed loved Captain Holt.").await;
     assert!(!context.text.contains("Reed"), "nor of its entities and relations: {}", context.text);
@@ -184,10 +184,10 @@ async fn r3_r9_r10_branches_inherit_and_share_deletions(test_db: TestDatabase) {
         all_records(&memory).await.iter().filter(of_main).count()
     };
     assert_eq!(summaries().await, 0, "a summary goes with what it covers");
-    let fire = engine.rewind(mercy, Rewind::To(2)).await.unwrap();
+    let fire = engine.history().rewind(mercy, Rewind::To(2)).await.unwrap();
     assert_eq!((ships(mercy).await, ships(late).await), ([true, false, false], [true, false, false]));
-    engine.restore(main, last.id).await.unwrap();
-    engine.restore(mercy, fire.id).await.unwrap();
+    engine.history().restore(main, last.id).await.unwrap();
+    engine.history().restore(mercy, fire.id).await.unwrap();
     engine.drain(&lin(), |_| ()).await.unwrap();
     assert_eq!((ships(main).await, ships(late).await), ([true, true, false], [true, false, true]), "undone");
     assert_eq!(summaries().await, 1);
@@ -308,7 +308,7 @@ async fn r11_unconfirmed_and_retracted_memories_are_not_used(test_db: TestDataba
     };
     assert_eq!(summaries().await, 1);
     let wrong = confirmed.record.unwrap();
-    memory.engine().retract(&main_branch(), &[wrong], "she lives").await.unwrap();
+    memory.engine().history().retract(&main_branch(), &[wrong], "she lives").await.unwrap();
     assert_eq!(summaries().await, 0, "what came of it is gone, too");
     let context = whole_context(&memory, &main_branch(), "林晓月在落霞山。").await;
     assert!(!context.text.contains("据说") && !context.text.contains("m1 /"), "{}", context.text);

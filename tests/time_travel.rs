@@ -110,14 +110,14 @@ impl History {
             }
             6 | 7 => {
                 if let Some(record) = self.any(|record| record.state == State::Active).await {
-                    let retraction = self.memory.retract(&self.user, &[record.id], "wrong").await.unwrap();
+                    let retraction = self.memory.history().retract(&self.user, &[record.id], "wrong").await.unwrap();
                     self.retractions.push(retraction.id);
                 }
             }
             8 if !self.retractions.is_empty() => {
                 let retraction = self.retractions.swap_remove(self.random.below(self.retractions.len()));
                 // All its records may have been forgotten.
-                drop(self.memory.restore(&self.user, retraction).await);
+                drop(self.memory.history().restore(&self.user, retraction).await);
             }
             8 | 9 => {
                 let mut record = Record::new(session, Kind::EVENT, format!("event {number} 活动"), &self.clock);
@@ -163,7 +163,7 @@ impl History {
             for at in [snapshot.at, snapshot.at.after(HOUR / 2)] {
                 let expected = self.expected(snapshot, at, &kept);
                 let scan = ScanQuery::oldest(1000).counted();
-                let page = self.memory.scan_as_of(&self.user, &scan, at).await.unwrap();
+                let page = self.memory.history().as_of(at).scan(&self.user, &scan).await.unwrap();
                 assert_eq!(page.total, Some(expected.len() as u64));
                 let scanned: Vec<(RecordId, String)> =
                     page.records.iter().map(|record| (record.id, record.text.clone())).collect();
@@ -217,7 +217,7 @@ pub(crate) async fn answers(builder: Builder) {
     let then = clock.now();
     clock.advance(24 * HOUR);
     memory.update(&user, key, "The spare key is with Ana").await.unwrap();
-    memory.retract(&user, &[code], "wrong").await.unwrap();
+    memory.history().retract(&user, &[code], "wrong").await.unwrap();
     memory.forget(&user, secret).await.unwrap();
     let later = note("Ana plays the cello").await;
     memory.drain(&user, |_| ()).await.unwrap();
@@ -258,11 +258,11 @@ pub(crate) async fn answers(builder: Builder) {
     let before = RecallQuery::new(question).as_of(then.before(HOUR));
     assert!(memory.recall(&user, before).await.unwrap().hits.is_empty());
 
-    let got = memory.get_as_of(&user, &[key, later, code], then).await.unwrap();
+    let got = memory.history().as_of(then).get_all(&user, &[key, later, code]).await.unwrap();
     let texts: Vec<Option<&str>> = got.iter().map(|record| record.as_ref().map(|r| r.text.as_str())).collect();
     assert_eq!(texts, [Some("The spare key is under the mat"), None, Some("车库的密码提示是猫的名字")]);
     let other = Scope::user("lin").unwrap();
-    assert_eq!(memory.get_as_of(&other, &[key], then).await.unwrap(), [None]);
+    assert_eq!(memory.history().as_of(then).get_all(&other, &[key]).await.unwrap(), [None]);
     assert!(memory.recall(&other, RecallQuery::new(question).as_of(then)).await.unwrap().hits.is_empty());
 }
 

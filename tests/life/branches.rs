@@ -12,11 +12,11 @@ pub(crate) async fn r10_branch_sees_parent_up_to_fork_or_nothing(test_db: TestDa
         memory.remember(&story(None), message(sequence, text)).await.unwrap();
     }
     let (tame, alone, child) = (story(Some("tame")), story(Some("alone")), story(Some("child")));
-    memory.fork(&tame, Fork::at(2)).await.unwrap();
-    memory.fork(&alone, Fork::at(2).alone()).await.unwrap();
+    memory.history().fork(&tame, Fork::at(2)).await.unwrap();
+    memory.history().fork(&alone, Fork::at(2).alone()).await.unwrap();
     memory.remember(&tame, message(3, "the dragon is tamed")).await.unwrap();
     memory.remember(&tame, message(4, "the dragon learns to read")).await.unwrap();
-    memory.fork(&child, Fork::at(3).from_branch("tame")).await.unwrap();
+    memory.history().fork(&child, Fork::at(3).from_branch("tame")).await.unwrap();
     memory.remember(&child, message(4, "the dragon flies away")).await.unwrap();
     memory.remember(&alone, message(1, "another dragon")).await.unwrap();
 
@@ -33,7 +33,7 @@ pub(crate) async fn r10_branch_sees_parent_up_to_fork_or_nothing(test_db: TestDa
     // It is shared: what is changed or deleted before the fork is so on every branch.
     memory.remember(&story(None), message(2, "the dragon yawns")).await.unwrap();
     assert!(seen(Some("child")).await.contains(&"the dragon yawns".to_owned()));
-    let first = memory.timeline(&child, &ScanQuery::oldest(1)).await.unwrap().records.remove(0);
+    let first = memory.history().timeline(&child, &ScanQuery::oldest(1)).await.unwrap().records.remove(0);
     assert_eq!(first.text, "the dragon sleeps");
     memory.forget(&story(None), first.id).await.unwrap();
     assert_eq!(seen(Some("child")).await, ["the dragon flies away", "the dragon is tamed", "the dragon yawns"]);
@@ -47,20 +47,20 @@ pub(crate) async fn r10_branch_sees_parent_up_to_fork_or_nothing(test_db: TestDa
 
 pub(crate) async fn r10_invalid_fork_is_refused(test_db: TestDatabase) {
     let memory = test_db.open().await;
-    let refused = async |scope, fork| memory.fork(&scope, fork).await.unwrap_err();
+    let refused = async |scope, fork| memory.history().fork(&scope, fork).await.unwrap_err();
     let error = refused(story(None), Fork::at(1)).await;
     assert!(
         error.kind() == ErrorKind::InvalidInput && error.to_string().contains("the name of the new branch"),
         "{error}"
     );
-    memory.fork(&story(Some("a")), Fork::at(1)).await.unwrap();
+    memory.history().fork(&story(Some("a")), Fork::at(1)).await.unwrap();
     assert_eq!(refused(story(Some("a")), Fork::at(2)).await.kind(), ErrorKind::Conflict);
     assert_eq!(refused(story(Some("b")), Fork::at(2).from_branch("b")).await.kind(), ErrorKind::InvalidInput);
-    memory.fork(&story(Some("c")), Fork::at(1).from_branch("d")).await.unwrap();
+    memory.history().fork(&story(Some("c")), Fork::at(1).from_branch("d")).await.unwrap();
     let error = refused(story(Some("d")), Fork::at(1).from_branch("c")).await;
     assert!(error.to_string().contains("one of its own branches"), "{error}");
-    assert_eq!(memory.fork_of(&story(Some("a"))).await.unwrap(), Some(Fork::at(1)));
-    assert_eq!(memory.fork_of(&story(Some("z"))).await.unwrap(), None);
+    assert_eq!(memory.history().fork_of(&story(Some("a"))).await.unwrap(), Some(Fork::at(1)));
+    assert_eq!(memory.history().fork_of(&story(Some("z"))).await.unwrap(), None);
 }
 
 /// The model: each branch has its messages, and where it comes from.
@@ -127,7 +127,7 @@ pub(crate) async fn r10_branch_visibility_matches_a_model(test_db: TestDatabase)
             let mut fork = Fork::at(sequence);
             fork.parent = branch.map(str::to_owned);
             let inherits = dice(4) > 0;
-            memory.fork(&story(Some(new)), if inherits { fork } else { fork.alone() }).await.unwrap();
+            memory.history().fork(&story(Some(new)), if inherits { fork } else { fork.alone() }).await.unwrap();
             tree.forks.insert(new, (branch, sequence, inherits));
         }
     }
@@ -135,7 +135,7 @@ pub(crate) async fn r10_branch_visibility_matches_a_model(test_db: TestDatabase)
     for branch in BRANCHES {
         let expected: Vec<String> = tree.seen(Some(branch)).into_iter().collect();
         assert_eq!(recalled_texts(&memory, &story(Some(branch)), "what happened").await, expected, "{branch}");
-        let page = memory.timeline(&story(Some(branch)), &ScanQuery::oldest(1000)).await.unwrap();
+        let page = memory.history().timeline(&story(Some(branch)), &ScanQuery::oldest(1000)).await.unwrap();
         let seen: BTreeSet<String> = page.records.into_iter().filter(|r| !r.kind.is_ledger()).map(|r| r.text).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), expected, "{branch}");
     }

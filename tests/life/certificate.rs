@@ -54,6 +54,16 @@ async fn scan(memory: &MemoryEngine, scope: &Scope) -> Vec<Record> {
     memory.scan(scope, &ScanQuery::oldest(9999)).await.unwrap().records
 }
 
+/// Forgets records within a scope, and certifies the deletion in the whole database.
+async fn certify(
+    memory: &MemoryEngine,
+    scope: &Scope,
+    target: impl Into<Forget>,
+    key: &CertificateKey,
+) -> CertifiedDeletion {
+    memory.deletion().forget_with_certificate(scope, target, key, SearchExtent::Database).await.unwrap()
+}
+
 fn places(deletion: &CertifiedDeletion) -> Vec<&str> {
     let places = deletion.certificate.search.places.iter().filter(|place| place.residue() > 0);
     places.map(|place| place.name.as_str()).collect()
@@ -81,7 +91,7 @@ pub(crate) async fn a_deletion_by_id_is_certified(test_db: TestDatabase) {
     let ids = fill(&memory).await;
     let unknown = RecordId::new();
     let target = vec![ids[1], ids[3], ids[6], unknown];
-    let deletion = memory.forget_with_certificate(&lin(), target.clone(), &key, SearchExtent::Database).await.unwrap();
+    let deletion = certify(&memory, &lin(), target.clone(), &key).await;
     assert_clean(&deletion, &key);
     let certificate = &deletion.certificate;
     assert_eq!(
@@ -98,7 +108,7 @@ pub(crate) async fn a_deletion_by_id_is_certified(test_db: TestDatabase) {
     assert_eq!(certificate.removed.items["vectors"], deletion.report.removed.vectors);
     assert!(certificate.search.fragments > 70 && !certificate.search.limits.is_empty());
 
-    let checked = memory.verify_certificate(&lin(), certificate, Some(&key.public_key())).await.unwrap();
+    let checked = memory.deletion().verify_certificate(&lin(), certificate, Some(&key.public_key())).await.unwrap();
     assert_eq!(failed(&checked), Vec::<&str>::new(), "{checked:#?}");
     // After everything was derived again from the rest, and by another process.
     memory.drain(&lin(), |_| ()).await.unwrap();
@@ -108,13 +118,13 @@ pub(crate) async fn a_deletion_by_id_is_certified(test_db: TestDatabase) {
 
     // The same request again certifies what is deleted already.
     let memory = open(&test_db).await;
-    let again = memory.forget_with_certificate(&lin(), target, &key, SearchExtent::Database).await.unwrap();
+    let again = certify(&memory, &lin(), target, &key).await;
     assert_clean(&again, &key);
     assert_eq!((again.report.records(), again.certificate.records.len()), (0, 3));
     assert!(again.certificate.records.iter().all(|record| record.kind.is_none()));
     assert_ne!(again.certificate.records[0].content, certificate.records[0].content, "another salt");
     let other = Scope::user("mo").unwrap();
-    let denied = memory.verify_certificate(&other, certificate, None).await.unwrap_err();
+    let denied = memory.deletion().verify_certificate(&other, certificate, None).await.unwrap_err();
     assert_eq!(denied.kind(), memory_engine::ErrorKind::Unauthorized);
 }
 
@@ -126,20 +136,18 @@ pub(crate) async fn a_deletion_by_filter_and_of_everything_is_certified(test_db:
     // Another user says the same, word for word.
     memory.remember(&mo, TEXTS[3]).await.unwrap();
     memory.drain(&mo, |_| ()).await.unwrap();
-    let retraction = memory.retract(&lin(), &[ids[4]], "it was a joke").await.unwrap();
+    let retraction = memory.history().retract(&lin(), &[ids[4]], "it was a joke").await.unwrap();
     let others = scan(&memory, &mo).await;
     let filter = Filter::any_of(Field::MessageId, ["m3", "m4"]);
-    let deletion =
-        memory.forget_with_certificate(&lin(), Forget::Matching(filter), &key, SearchExtent::Database).await.unwrap();
+    let deletion = certify(&memory, &lin(), Forget::Matching(filter), &key).await;
     assert_clean(&deletion, &key);
     assert_eq!(deletion.certificate.target, DeletionTarget::Matching);
     let _ = retraction;
     let word = SynonymGroup::new("我家那位住在海边的老朋友", ["an old friend who lives by the sea"]);
-    memory.synonyms().store().put(&lin(), &[word]).await.unwrap();
+    memory.settings().synonyms().store().put(&lin(), &[word]).await.unwrap();
     memory.drain(&lin(), |_| ()).await.unwrap();
 
-    let deletion =
-        memory.forget_with_certificate(&lin(), Forget::Everything, &key, SearchExtent::Database).await.unwrap();
+    let deletion = certify(&memory, &lin(), Forget::Everything, &key).await;
     assert_clean(&deletion, &key);
     assert_eq!(
         (deletion.certificate.target, deletion.certificate.removed.items["synonyms"]),
@@ -149,8 +157,7 @@ pub(crate) async fn a_deletion_by_filter_and_of_everything_is_certified(test_db:
     // The whole tenant, with several users.
     memory.remember(&lin(), TEXTS[0]).await.unwrap();
     let tenant = Scope::tenant_wide(lin().tenant()).unwrap();
-    let deletion =
-        memory.forget_with_certificate(&tenant, Forget::Everything, &key, SearchExtent::Database).await.unwrap();
+    let deletion = certify(&memory, &tenant, Forget::Everything, &key).await;
     assert_clean(&deletion, &key);
     let users: Vec<_> = deletion.certificate.records.iter().filter_map(|record| record.user.as_deref()).collect();
     assert!(users.contains(&"lin") && users.contains(&"mo") && users.len() == deletion.certificate.records.len());
@@ -163,10 +170,10 @@ pub(crate) async fn a_restored_record_fails_the_verification(test_db: TestDataba
     let key = CertificateKey::generate().unwrap();
     let ids = fill(&memory).await;
     let before = scan(&memory, &lin()).await;
-    let deletion = memory.forget_with_certificate(&lin(), ids[3], &key, SearchExtent::Database).await.unwrap();
+    let deletion = certify(&memory, &lin(), ids[3], &key).await;
     assert_clean(&deletion, &key);
     let check = async |memory: &MemoryEngine| {
-        let checked = memory.verify_certificate(&lin(), &deletion.certificate, None).await.unwrap();
+        let checked = memory.deletion().verify_certificate(&lin(), &deletion.certificate, None).await.unwrap();
         (failed(&checked).into_iter().map(str::to_owned).collect::<Vec<_>>(), checked)
     };
     // A store that never saw the deletion: the records come back by an import, with everything that is derived.
@@ -205,8 +212,7 @@ pub(crate) async fn a_changed_certificate_fails_the_verification(test_db: TestDa
     let memory = open(&test_db).await;
     let key = CertificateKey::generate().unwrap();
     let id = memory.remember(&story(None), TEXTS[0]).await.unwrap();
-    let certificate =
-        memory.forget_with_certificate(&lin(), id, &key, SearchExtent::Database).await.unwrap().certificate;
+    let certificate = certify(&memory, &lin(), id, &key).await.certificate;
     let json = certificate.to_json().unwrap();
     let verify = |json: &str| {
         let read = DeletionCertificate::parse(json)?;
@@ -262,7 +268,7 @@ pub(crate) async fn a_changed_certificate_fails_the_verification(test_db: TestDa
     // Signed again with another key: only the comparison with the known key shows it.
     let other = CertificateKey::generate().unwrap();
     let id = memory.remember(&story(None), TEXTS[2]).await.unwrap();
-    let forged = memory.forget_with_certificate(&lin(), id, &other, SearchExtent::Database).await.unwrap().certificate;
+    let forged = certify(&memory, &lin(), id, &other).await.certificate;
     assert!(verify_signature(&forged, None).unwrap().has_passed());
     assert_eq!(failed(&verify_signature(&forged, Some(&key.public_key())).unwrap()), ["public key"]);
 }

@@ -128,7 +128,7 @@ pub(crate) async fn forgetting_a_user_deletes_everything(test_db: TestDatabase) 
     memory.drain(&lin(), |_| ()).await.unwrap();
     memory.drain(&mo, |_| ()).await.unwrap();
     let others = memory.scan(&mo, &ScanQuery::oldest(999)).await.unwrap().records;
-    memory.retract(&lin(), &[everything(&memory).await[0].id], "test").await.unwrap();
+    memory.history().retract(&lin(), &[everything(&memory).await[0].id], "test").await.unwrap();
     memory.forget(&lin(), Forget::Everything).await.unwrap();
     assert_eq!(everything(&memory).await, []);
     silent(&memory, "left").await;
@@ -141,7 +141,7 @@ pub(crate) async fn revoked_memory_is_kept(test_db: TestDatabase) {
     let memory = open(&test_db).await;
     let id = memory.remember(&story(None), "I'm allergic to walnuts.").await.unwrap();
     memory.drain(&lin(), |_| ()).await.unwrap();
-    memory.retract(&lin(), &[id], "a joke").await.unwrap();
+    memory.history().retract(&lin(), &[id], "a joke").await.unwrap();
     let revoked = Filter::eq(Field::State, State::Revoked.as_str());
     let page = memory.scan(&lin(), &ScanQuery::oldest(9).with_filter(revoked)).await.unwrap();
     assert!(page.records.len() >= 2, "the turn and the fact: {:?}", page.records);
@@ -156,10 +156,10 @@ pub(crate) async fn r9_reason_of_a_retraction_goes_with_its_records(test_db: Tes
     let [forgotten, kept] = [remember("I went hiking in Porto.").await, remember("I like tea.").await];
     let edited = memory.remember(&story(None), Turn::user("I like rum.").with_message_id("m9")).await.unwrap();
     memory.drain(&lin(), |_| ()).await.unwrap();
-    let both = memory.retract(&lin(), &[forgotten, kept], &reason).await.unwrap();
-    let other = memory.retract(&lin(), &[edited], &reason).await.unwrap();
+    let both = memory.history().retract(&lin(), &[forgotten, kept], &reason).await.unwrap();
+    let other = memory.history().retract(&lin(), &[edited], &reason).await.unwrap();
     let reasons = async || {
-        let retractions = memory.retractions(&lin(), 9).await.unwrap();
+        let retractions = memory.history().retractions(&lin(), 9).await.unwrap();
         retractions.into_iter().map(|retraction| (retraction.id, retraction.reason)).collect::<Vec<_>>()
     };
     assert_eq!(reasons().await, [(other.id, reason.clone()), (both.id, reason)]);
@@ -167,7 +167,7 @@ pub(crate) async fn r9_reason_of_a_retraction_goes_with_its_records(test_db: Tes
     memory.remember(&story(None), Turn::user("I like gin.").with_message_id("m9")).await.unwrap();
     assert_eq!(reasons().await, [(other.id, String::new()), (both.id, String::new())]);
     silent(&memory, "forgotten").await;
-    assert_eq!(memory.restore(&lin(), both.id).await.unwrap(), 2, "the other turn and its fact");
+    assert_eq!(memory.history().restore(&lin(), both.id).await.unwrap(), 2, "the other turn and its fact");
     assert_eq!(memory.get(&lin(), kept).await.unwrap().unwrap().state, State::Active);
     drop(memory);
     test_db.assert_no_trace_of(SECRET).await;

@@ -84,9 +84,9 @@ pub(crate) async fn m10_facts_follow_edits_retraction_and_restore(test_db: TestD
     let back = facts().await.join(" ");
     assert!(back.contains("peanuts") && !back.contains("walnuts"), "swiped back: {back}");
 
-    let retraction = memory.retract(&lin(), &[id], "not said by Lin").await.unwrap();
+    let retraction = memory.history().retract(&lin(), &[id], "not said by Lin").await.unwrap();
     assert_eq!(facts().await, [""; 0]);
-    memory.restore(&lin(), retraction.id).await.unwrap();
+    memory.history().restore(&lin(), retraction.id).await.unwrap();
     assert!(facts().await.join(" ").contains("peanuts"), "found anew");
 
     let fact = memory.facts(&lin()).await.unwrap().remove(0);
@@ -118,9 +118,9 @@ pub(crate) async fn k10_stored_turns_are_enriched_once_afterwards(test_db: TestD
     assert_eq!(memory.admin().requeue_enrichment(&lin()).await.unwrap(), 4, "facts and parts are no turns");
     drain(&memory).await;
     assert_eq!((fact_sentences(&memory).await, active_records_of_kind(&memory, Kind::CHUNK).await.len()), found);
-    let retraction = memory.retract(&lin(), &[page], "a page too long").await.unwrap();
+    let retraction = memory.history().retract(&lin(), &[page], "a page too long").await.unwrap();
     assert_eq!(active_records_of_kind(&memory, Kind::CHUNK).await, []);
-    memory.restore(&lin(), retraction.id).await.unwrap();
+    memory.history().restore(&lin(), retraction.id).await.unwrap();
     drain(&memory).await;
     assert_eq!(
         (fact_sentences(&memory).await, active_records_of_kind(&memory, Kind::CHUNK).await.len()),
@@ -292,7 +292,7 @@ pub(crate) async fn r8_entities_are_extracted_in_background(test_db: TestDatabas
     };
     tell(None, 1, "Captain Holt sailed the Sea Hawk into the fog.").await;
     let second = tell(None, 2, "It was known that Captain Holt had once loved Anna Reed.").await;
-    memory.fork(&story(Some("b")), Fork::at(1)).await.unwrap();
+    memory.history().fork(&story(Some("b")), Fork::at(1)).await.unwrap();
     tell(Some("b"), 2, "Captain Holt met Mary Shelley in the harbour.").await;
     drain(&memory).await;
     let around = async |branch: Option<&str>, name: &str| {

@@ -109,11 +109,11 @@ pub(crate) async fn a4_profile_is_deleted_with_sources_and_rebuilt(test_db: Test
     say(&memory, 6, &["I live in Porto.", "A quiet day."]).await;
     say(&memory, 8, &["I'm allergic to dust.", "Another day."]).await;
     assert!(the_profile(&memory).await.text.contains("dust"));
-    let taken = memory.rewind(&story(None), Rewind::To(7)).await.unwrap();
+    let taken = memory.history().rewind(&story(None), Rewind::To(7)).await.unwrap();
     drain(&memory).await;
     let fourth = the_profile(&memory).await;
     assert!(fourth.text.contains("Porto") && !fourth.text.contains("dust"), "{}", fourth.text);
-    memory.restore(&lin(), taken.id).await.unwrap();
+    memory.history().restore(&lin(), taken.id).await.unwrap();
     drain(&memory).await;
     assert_eq!(profiles(&memory).await.len(), 1, "what was taken back does not stand beside the new one");
 }

@@ -191,7 +191,7 @@ pub(crate) async fn embedder_change_under_load_loses_nothing(test_db: TestDataba
                 assert_eq!(found, [*id], "{text}, search {number}");
                 number += 1;
                 searches.store(number as u64, Ordering::Relaxed);
-                if memory.embedder().space() == new.space() {
+                if memory.settings().embedder().space() == new.space() {
                     switched.fetch_add(1, Ordering::Relaxed);
                 }
                 tokio::task::yield_now().await;
@@ -199,7 +199,7 @@ pub(crate) async fn embedder_change_under_load_loses_nothing(test_db: TestDataba
         };
         let filling = async {
             assert!(memory.admin().cut_over(0, |_| ()).await.unwrap());
-            assert_eq!(memory.embedder().space(), new.space());
+            assert_eq!(memory.settings().embedder().space(), new.space());
             while switched.load(Ordering::Relaxed) < 3 {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
@@ -326,10 +326,10 @@ pub(crate) async fn generation_can_be_dropped_or_kept(test_db: TestDatabase) {
     drop(filler);
 
     let both = test_db.open_in(same_length(), Some(old()), Mismatch::Refuse, false).await.unwrap();
-    assert_eq!(both.embedder().space(), old().space());
+    assert_eq!(both.settings().embedder().space(), old().space());
     assert_each_is_nearest(&both, &stored[..3]).await;
     both.drain(&lin(), |_| ()).await.unwrap();
-    assert_eq!(both.embedder().space(), same_length().space(), "what is complete serves");
+    assert_eq!(both.settings().embedder().space(), same_length().space(), "what is complete serves");
     let more = remember(&both, 20..24).await;
     both.drain(&lin(), |_| ()).await.unwrap();
     drop(both);
@@ -375,7 +375,7 @@ pub(crate) async fn unembeddable_records_block_the_switch_until_accepted(test_db
     let admin = memory.admin();
     let over = tokio::select! { over = admin.cut_over(0, |_| ()) => over.unwrap(), () = hurry => unreachable!() };
     assert!(!over, "one is missing");
-    assert_eq!(memory.embedder().space(), old().space());
+    assert_eq!(memory.settings().embedder().space(), old().space());
     assert_each_is_nearest(&memory, &stored).await;
     let failures = memory.admin().failures(&Scope::tenant_wide("default").unwrap(), 9).await.unwrap();
     assert!(failures.len() == 1 && failures[0].reason.contains("texts with number 4"), "{failures:?}");

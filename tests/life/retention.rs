@@ -56,7 +56,7 @@ pub(crate) async fn no_read_returns_an_expired_record(test_db: TestDatabase) {
     assert_eq!(kinds(&memory).await, ["turn"]);
     let counted = memory.scan(&lin(), &ScanQuery::oldest(9).counted()).await.unwrap();
     assert_eq!((counted.records.len(), counted.total), (1, Some(1)));
-    assert_eq!(memory.timeline(&story(None), &ScanQuery::newest(9)).await.unwrap().records.len(), 1);
+    assert_eq!(memory.history().timeline(&story(None), &ScanQuery::newest(9)).await.unwrap().records.len(), 1);
     let why = memory.explain(&lin(), "Where is the car parked?", id).await.unwrap();
     assert_eq!(why.verdict, Verdict::NotThere);
     assert_eq!(memory.update(&lin(), id, "on level five").await.unwrap_err().kind(), ErrorKind::NotFound);
@@ -74,10 +74,10 @@ pub(crate) async fn expired_records_are_deleted_with_what_is_derived_from_them(t
     assert_eq!(facts(&memory).await, ["Lisbon"]);
 
     test_db.clock.advance(3 * HOUR);
-    let removed = memory.delete_expired().await.unwrap();
+    let removed = memory.deletion().delete_expired().await.unwrap();
     assert_eq!((removed.total(), removed.tombstones), (2, 2), "the turn and its fact: {removed:?}");
     assert_eq!(facts(&memory).await, ["Porto"], "the superseded fact holds again");
-    assert_eq!(memory.delete_expired().await.unwrap().total(), 0);
+    assert_eq!(memory.deletion().delete_expired().await.unwrap().total(), 0);
     let again = Turn::user("I moved to Lisbon.").with_id(id);
     assert_eq!(memory.remember(&story(None), again).await.unwrap_err().kind(), ErrorKind::Conflict, "it stays deleted");
 }
@@ -88,7 +88,7 @@ pub(crate) async fn an_expiry_without_tombstones_is_not_remembered(test_db: Test
     let turn = || Turn::user("Gate B12").with_message_id("m1");
     let id = memory.remember(&lin(), turn()).await.unwrap();
     test_db.clock.advance(HOUR);
-    let removed = memory.delete_expired().await.unwrap();
+    let removed = memory.deletion().delete_expired().await.unwrap();
     assert_eq!((removed.total(), removed.tombstones), (1, 0));
     assert_eq!(memory.stats(&lin()).await.unwrap().tombstones, 0);
     assert_eq!(memory.remember(&lin(), turn()).await.unwrap(), id);
@@ -127,7 +127,7 @@ pub(crate) async fn chunks_follow_the_expiry_of_their_turn(test_db: TestDatabase
     assert_eq!(expiry(&chunks().await), vec![None; count], "a pinned turn does not expire, nor do its chunks");
     assert!(chunks().await.iter().all(|chunk| !chunk.pinned));
     test_db.clock.advance(2 * HOUR);
-    assert_eq!(memory.delete_expired().await.unwrap().total(), 0);
+    assert_eq!(memory.deletion().delete_expired().await.unwrap().total(), 0);
     let patch = RecordPatch::default().pinned(false).expires_at(at(9));
     assert_eq!(memory.patch(&lin(), &[id], patch).await.unwrap(), 1);
     assert_eq!(expiry(&chunks().await), vec![Some(at(9)); count]);
@@ -173,7 +173,7 @@ pub(crate) async fn pinned_records_are_part_of_every_context(test_db: TestDataba
     assert_eq!(injection.text, "", "the conversation contains it already");
 
     let opening = OpeningContext::load(&memory, &lin(), None).await.unwrap();
-    let opening = opening.render(500, memory.clock().now(), &TimeZone::UTC, &EstimatedTokens).unwrap();
+    let opening = opening.render(500, memory.settings().clock().now(), &TimeZone::UTC, &EstimatedTokens).unwrap();
     assert_eq!(opening.text.matches("allergic to peanuts").count(), 1, "{}", opening.text);
     assert!(opening.text.contains("[Pinned]"), "{}", opening.text);
 
@@ -245,7 +245,7 @@ pub(crate) async fn importance_takes_part_in_ranking(test_db: TestDatabase) {
 
 pub(crate) async fn recall_leaves_out_what_is_no_longer_valid(test_db: TestDatabase) {
     let memory = test_db.open().await;
-    let mut offer = Record::new(lin(), Kind::NOTE, "The museum is free for visitors", memory.clock());
+    let mut offer = Record::new(lin(), Kind::NOTE, "The museum is free for visitors", memory.settings().clock());
     offer.valid_until = Some(at(5));
     let id = offer.id;
     memory.store(&lin(), vec![offer], PutMode::Create).await.unwrap();

@@ -17,7 +17,7 @@ pub(crate) async fn r9_rewound_session_can_be_restored(test_db: TestDatabase) {
     memory.store(&lin(), vec![early, late, moment], PutMode::Create).await.unwrap();
     memory.drain(&lin(), |_| ()).await.unwrap();
 
-    let retraction = memory.rewind(&story(None), Rewind::To(1)).await.unwrap();
+    let retraction = memory.history().rewind(&story(None), Rewind::To(1)).await.unwrap();
     assert_eq!(retraction.records.len(), 4, "two messages, a summary and a moment");
     let remaining = ["a bridge elsewhere", "bridge, early", "the bridge stands"];
     assert_eq!(recalled_texts(&memory, &lin(), "bridge").await, remaining);
@@ -28,14 +28,14 @@ pub(crate) async fn r9_rewound_session_can_be_restored(test_db: TestDatabase) {
     memory.drain(&lin(), |_| ()).await.unwrap();
     assert_eq!(recalled_texts(&memory, &lin(), "bridge").await, remaining, "and after the indexes are made anew");
 
-    let listed = memory.retractions(&story(None), 9).await.unwrap();
+    let listed = memory.history().retractions(&story(None), 9).await.unwrap();
     assert_eq!((listed.len(), listed[0].id, listed[0].records.len()), (1, retraction.id, 4));
-    assert_eq!(memory.restore(&story(None), retraction.id).await.unwrap(), 4);
+    assert_eq!(memory.history().restore(&story(None), retraction.id).await.unwrap(), 4);
     assert_eq!(recalled_texts(&memory, &lin(), "bridge").await.len(), 7);
-    assert_eq!(memory.retractions(&lin(), 9).await.unwrap(), []);
-    let again = memory.restore(&story(None), retraction.id).await.unwrap_err();
+    assert_eq!(memory.history().retractions(&lin(), 9).await.unwrap(), []);
+    let again = memory.history().restore(&story(None), retraction.id).await.unwrap_err();
     assert_eq!(again.kind(), ErrorKind::NotFound);
-    assert_eq!(memory.restore(&lin(), RecordId::new()).await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(memory.history().restore(&lin(), RecordId::new()).await.unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 pub(crate) async fn r9_rewind_includes_derived_records(test_db: TestDatabase) {
@@ -44,12 +44,12 @@ pub(crate) async fn r9_rewind_includes_derived_records(test_db: TestDatabase) {
     let second = memory.remember(&story(None), message(2, "two lanterns")).await.unwrap();
     let fact = derived_record(&lin(), Kind::FACT, "there are two lanterns", &[second]);
     memory.store(&lin(), vec![fact], PutMode::Create).await.unwrap();
-    memory.rewind(&story(None), Rewind::Last(1)).await.unwrap();
+    memory.history().rewind(&story(None), Rewind::Last(1)).await.unwrap();
     assert_eq!(recalled_texts(&memory, &lin(), "lantern").await, ["one lantern"]);
-    memory.rewind(&story(None), Rewind::Last(5)).await.unwrap();
-    let nothing = memory.rewind(&story(None), Rewind::Last(1)).await.unwrap();
+    memory.history().rewind(&story(None), Rewind::Last(5)).await.unwrap();
+    let nothing = memory.history().rewind(&story(None), Rewind::Last(1)).await.unwrap();
     assert_eq!(nothing.records, []);
-    assert_eq!(memory.retractions(&lin(), 9).await.unwrap().len(), 2, "nothing was noted of the last");
+    assert_eq!(memory.history().retractions(&lin(), 9).await.unwrap().len(), 2, "nothing was noted of the last");
 }
 
 pub(crate) async fn r11_retraction_includes_derived_records(test_db: TestDatabase) {
@@ -60,35 +60,39 @@ pub(crate) async fn r11_retraction_includes_derived_records(test_db: TestDatabas
     let profile = derived_record(&lin(), Kind::PROFILE, "a friend of seafood", &[fact.id]);
     let ids = [wrong, fact.id, profile.id];
     memory.store(&lin(), vec![fact, profile], PutMode::Create).await.unwrap();
-    let retraction = memory.retract(&story(None), &[wrong], "Mo said so, not Lin").await.unwrap();
+    let retraction = memory.history().retract(&story(None), &[wrong], "Mo said so, not Lin").await.unwrap();
     assert_eq!((retraction.reason.as_str(), retraction.records.len()), ("Mo said so, not Lin", 3));
     assert_eq!(recalled_texts(&memory, &lin(), "seafood").await, ["Lin is allergic to seafood"]);
     for record in memory.get_all(&lin(), &ids).await.unwrap() {
         assert_eq!(record.unwrap().state, State::Revoked, "it is kept");
     }
     let mo = memory_engine::Scope::user("mo").unwrap();
-    assert_eq!(memory.retract(&mo, &ids, "not his").await.unwrap().records, [], "nobody reaches another's memories");
+    assert_eq!(
+        memory.history().retract(&mo, &ids, "not his").await.unwrap().records,
+        [],
+        "nobody reaches another's memories"
+    );
 }
 
 pub(crate) async fn r9_restore_keeps_later_changes(test_db: TestDatabase) {
     let memory = test_db.open().await;
     let gone = memory.remember(&story(None), message(1, "a red door")).await.unwrap();
     let correct = memory.remember(&story(None), message(2, "a blue door")).await.unwrap();
-    let retraction = memory.retract(&lin(), &[gone, correct], "test").await.unwrap();
+    let retraction = memory.history().retract(&lin(), &[gone, correct], "test").await.unwrap();
     memory.forget(&lin(), gone).await.unwrap();
     memory.remember(&story(None), message(2, "a green door")).await.unwrap();
     memory.remember(&story(None), Turn::user("no door at all")).await.unwrap();
-    assert_eq!(memory.restore(&lin(), retraction.id).await.unwrap(), 0);
+    assert_eq!(memory.history().restore(&lin(), retraction.id).await.unwrap(), 0);
     assert_eq!(recalled_texts(&memory, &lin(), "door").await, ["a green door", "no door at all"]);
     assert_eq!(memory.get(&lin(), gone).await.unwrap(), None, "what was deleted does not come back");
 
     // Taken back twice, it comes back with the second retraction only.
-    let first = memory.retract(&lin(), &[correct], "first").await.unwrap();
+    let first = memory.history().retract(&lin(), &[correct], "first").await.unwrap();
     memory.remember(&story(None), message(2, "a green gate")).await.unwrap();
-    let second = memory.retract(&lin(), &[correct], "second").await.unwrap();
-    assert_eq!(memory.restore(&lin(), first.id).await.unwrap(), 0);
+    let second = memory.history().retract(&lin(), &[correct], "second").await.unwrap();
+    assert_eq!(memory.history().restore(&lin(), first.id).await.unwrap(), 0);
     assert_eq!(recalled_texts(&memory, &lin(), "green").await, [""; 0]);
-    assert_eq!(memory.restore(&lin(), second.id).await.unwrap(), 1);
+    assert_eq!(memory.history().restore(&lin(), second.id).await.unwrap(), 1);
     let back = memory.get(&lin(), correct).await.unwrap().unwrap();
     assert_eq!(back.text, "a green gate");
     assert!(!back.metadata.contains_key("retraction"), "no mark is left on it: {:?}", back.metadata);
@@ -105,7 +109,7 @@ pub(crate) async fn r11_resent_message_stays_retracted(test_db: TestDatabase) {
     assert_eq!(send().await, id);
     let again = memory.get(&lin(), id).await.unwrap().unwrap();
     assert_eq!((again.emotion, again.entities), (known.emotion, known.entities));
-    memory.retract(&lin(), &[id], "not Lin's").await.unwrap();
+    memory.history().retract(&lin(), &[id], "not Lin's").await.unwrap();
     assert_eq!(send().await, id);
     assert_eq!(memory.get(&lin(), id).await.unwrap().unwrap().state, State::Revoked);
 }
@@ -120,6 +124,6 @@ pub(crate) async fn r9_text_equal_to_a_deleted_one_can_be_retracted(test_db: Tes
         memory.store(&lin(), vec![record], PutMode::Create).await.unwrap();
     }
     memory.forget(&lin(), ids[0]).await.unwrap();
-    memory.retract(&lin(), &ids[1..], "neither").await.unwrap();
+    memory.history().retract(&lin(), &ids[1..], "neither").await.unwrap();
     assert_eq!(recalled_texts(&memory, &lin(), "a plain yes").await, [""; 0]);
 }

@@ -32,7 +32,7 @@ async fn drain(memory: &MemoryEngine) {
 }
 
 async fn waiting(memory: &MemoryEngine) -> Vec<Record> {
-    let page = memory.pending_reviews(&lin(), &ReviewQuery::default()).await.unwrap();
+    let page = memory.review().pending(&lin(), &ReviewQuery::default()).await.unwrap();
     page.pending.into_iter().map(|pending| pending.record).collect()
 }
 
@@ -47,7 +47,7 @@ async fn values(memory: &MemoryEngine) -> Vec<String> {
 }
 
 async fn accept(memory: &MemoryEngine, id: RecordId) -> ReviewReport {
-    let report = memory.accept(&lin(), &[id]).await.unwrap();
+    let report = memory.review().accept(&lin(), &[id]).await.unwrap();
     drain(memory).await;
     report
 }
@@ -60,13 +60,13 @@ pub(crate) async fn facts_count_after_they_are_accepted(test_db: TestDatabase) {
     let memory = open_rules(&test_db, "rule_facts=review").await;
     say(&memory, 1, "I live in Porto.").await;
     say(&memory, 2, "我对海鲜过敏。").await;
-    let page = memory.pending_reviews(&lin(), &ReviewQuery::default().with_limit(1)).await.unwrap();
+    let page = memory.review().pending(&lin(), &ReviewQuery::default().with_limit(1)).await.unwrap();
     assert_eq!((page.pending.len(), page.total), (1, 2));
     let home = &page.pending[0];
     assert_eq!((home.source, home.evidence[0].text.as_str()), (Some(ReviewSource::RuleFacts), "I live in Porto."));
     assert!(home.rule.as_ref().is_some_and(|rule| rule.as_str().starts_with("en.")), "{:?}", home.rule);
     let rest = ReviewQuery::default().with_after(page.next);
-    let rest = memory.pending_reviews(&lin(), &rest).await.unwrap();
+    let rest = memory.review().pending(&lin(), &rest).await.unwrap();
     let allergy = &rest.pending[0];
     assert_eq!((rest.pending.len(), allergy.record.text.as_str()), (1, "用户对海鲜过敏。"));
     assert!(values(&memory).await.is_empty());
@@ -115,7 +115,7 @@ pub(crate) async fn a_rejected_fact_stays_rejected_until_it_is_restored(test_db:
     memory.admin().requeue_enrichment(&lin()).await.unwrap();
     drain(&memory).await;
     assert_eq!(the_waiting(&memory).await, fact, "the same turn gives the same pending fact");
-    let rejection = memory.reject(&lin(), &[fact.id], "only a visit").await.unwrap();
+    let rejection = memory.review().reject(&lin(), &[fact.id], "only a visit").await.unwrap();
     assert_eq!(rejection.records, [fact.id]);
     for _ in 0..2 {
         memory.admin().requeue_enrichment(&lin()).await.unwrap();
@@ -123,14 +123,14 @@ pub(crate) async fn a_rejected_fact_stays_rejected_until_it_is_restored(test_db:
         assert!(waiting(&memory).await.is_empty() && values(&memory).await.is_empty());
     }
     assert_eq!(accept(&memory, fact.id).await.skipped, [fact.id]);
-    assert_eq!(memory.retractions(&lin(), 9).await.unwrap()[0].reason, "only a visit");
-    assert_eq!(memory.restore(&lin(), rejection.id).await.unwrap(), 1);
+    assert_eq!(memory.history().retractions(&lin(), 9).await.unwrap()[0].reason, "only a visit");
+    assert_eq!(memory.history().restore(&lin(), rejection.id).await.unwrap(), 1);
     let restored = the_waiting(&memory).await;
     assert_eq!((restored.id, ReviewSource::of(&restored)), (fact.id, Some(ReviewSource::RuleFacts)));
     assert_eq!(restored.metadata.get(review_keys::REJECTED), None);
     accept(&memory, fact.id).await;
     assert_eq!(values(&memory).await, ["Porto"]);
-    let none = memory.reject(&lin(), &[fact.id], "too late").await.unwrap();
+    let none = memory.review().reject(&lin(), &[fact.id], "too late").await.unwrap();
     assert!(none.records.is_empty(), "an accepted memory is retracted, not rejected");
 }
 
@@ -141,12 +141,12 @@ pub(crate) async fn a_rejected_source_stores_nothing(test_db: TestDatabase) {
     say(&memory, 2, "I'm allergic to walnuts.").await;
     let stats = memory.stats(&lin()).await.unwrap();
     assert_eq!(stats.kinds.keys().collect::<Vec<_>>(), ["turn"]);
-    let record = Record::new(lin(), Kind::NOTE, "an import", memory.clock().as_ref());
+    let record = Record::new(lin(), Kind::NOTE, "an import", memory.settings().clock().as_ref());
     let import = memory.import(&lin(), stream::iter([record.clone()])).run().await.unwrap_err();
     assert_eq!(import.kind(), ErrorKind::Unauthorized, "{import}");
-    let store = memory.admin().store_from(ReviewSource::Imports, &lin(), vec![record], PutMode::Upsert).await;
+    let store = memory.review().store_from(ReviewSource::Imports, &lin(), vec![record], PutMode::Upsert).await;
     assert_eq!(store.unwrap_err().kind(), ErrorKind::Unauthorized);
-    let tool = memory.remember_from(ReviewSource::Tools, &lin(), Turn::note("a tool")).await.unwrap_err();
+    let tool = memory.review().remember_from(ReviewSource::Tools, &lin(), Turn::note("a tool")).await.unwrap_err();
     assert_eq!(tool.kind(), ErrorKind::Unauthorized, "{tool}");
     assert_eq!(memory.stats(&lin()).await.unwrap().records, 2);
 }
@@ -155,7 +155,7 @@ pub(crate) async fn an_edited_fact_counts_with_its_new_value(test_db: TestDataba
     let memory = open_rules(&test_db, "facts=review").await;
     let turn = say(&memory, 1, "I live in Porto.").await;
     let fact = the_waiting(&memory).await;
-    let new = memory.accept_edited(&lin(), fact.id, "I live in Braga").await.unwrap();
+    let new = memory.review().accept_edited(&lin(), fact.id, "I live in Braga").await.unwrap();
     drain(&memory).await;
     let known = memory.facts(&lin()).await.unwrap();
     assert_eq!((known.len(), known[0].id, known[0].value.as_str()), (1, new, "Braga"), "{known:?}");
@@ -165,10 +165,10 @@ pub(crate) async fn an_edited_fact_counts_with_its_new_value(test_db: TestDataba
     drain(&memory).await;
     assert!(waiting(&memory).await.is_empty(), "the original is not extracted again");
     assert_eq!(state(&memory, fact.id).await, Some(State::Revoked));
-    let error = memory.accept_edited(&lin(), fact.id, "Lisbon").await.unwrap_err();
+    let error = memory.review().accept_edited(&lin(), fact.id, "Lisbon").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
-    let rejection = memory.retractions(&lin(), 9).await.unwrap().remove(0);
-    assert_eq!(memory.restore(&lin(), rejection.id).await.unwrap(), 1);
+    let rejection = memory.history().retractions(&lin(), 9).await.unwrap().remove(0);
+    assert_eq!(memory.history().restore(&lin(), rejection.id).await.unwrap(), 1);
     // `update` of a pending memory accepts it, too. A value is enough.
     let other = memory.update(&lin(), fact.id, "Lisbon").await.unwrap();
     assert_ne!(other, new);
@@ -181,9 +181,9 @@ pub(crate) async fn pending_facts_follow_their_turn(test_db: TestDatabase) {
     let memory = open_rules(&test_db, "facts=review").await;
     let turn = say(&memory, 1, "I live in Porto.").await;
     let fact = the_waiting(&memory).await;
-    let retraction = memory.retract(&lin(), &[turn], "wrong").await.unwrap();
+    let retraction = memory.history().retract(&lin(), &[turn], "wrong").await.unwrap();
     assert_eq!(state(&memory, fact.id).await, Some(State::Revoked));
-    memory.restore(&lin(), retraction.id).await.unwrap();
+    memory.history().restore(&lin(), retraction.id).await.unwrap();
     assert_eq!(the_waiting(&memory).await.id, fact.id);
     say(&memory, 1, "I live in Braga.").await;
     let edited = the_waiting(&memory).await;
@@ -206,12 +206,12 @@ pub(crate) async fn summaries_wait_and_are_not_written_twice(test_db: TestDataba
         waiting(&memory).await
     };
     assert_eq!(again().await, std::slice::from_ref(&summary));
-    let rejection = memory.reject(&lin(), &[summary.id], "").await.unwrap();
+    let rejection = memory.review().reject(&lin(), &[summary.id], "").await.unwrap();
     assert_eq!(again().await, [], "the turns are not summarized again");
-    assert_eq!(memory.restore(&lin(), rejection.id).await.unwrap(), 1);
+    assert_eq!(memory.history().restore(&lin(), rejection.id).await.unwrap(), 1);
     assert_eq!(again().await.len(), 1, "it waits again");
     let text = "On Sunday the ferry leaves at nine for the islands.";
-    assert_eq!(memory.accept_edited(&lin(), summary.id, text).await.unwrap(), summary.id);
+    assert_eq!(memory.review().accept_edited(&lin(), summary.id, text).await.unwrap(), summary.id);
     drain(&memory).await;
     let stored = memory.get(&lin(), summary.id).await.unwrap().unwrap();
     assert_eq!((stored.state, stored.text.as_str()), (State::Active, text));
@@ -239,10 +239,10 @@ pub(crate) async fn an_accepted_profile_replaces_the_former_one(test_db: TestDat
     let third = the_waiting(&memory).await;
     assert_eq!(third.id, second.id, "a newer version of the pending profile");
     assert!(third.text.contains("gulls"), "{}", third.text);
-    let rejection = memory.reject(&lin(), &[third.id], "").await.unwrap();
+    let rejection = memory.review().reject(&lin(), &[third.id], "").await.unwrap();
     say(&memory, 7, "One more message.").await;
     assert_eq!(waiting(&memory).await, [], "there are not enough new messages");
-    memory.restore(&lin(), rejection.id).await.unwrap();
+    memory.history().restore(&lin(), rejection.id).await.unwrap();
     accept(&memory, third.id).await;
     assert_eq!(state(&memory, first.id).await, Some(State::Superseded));
     assert_eq!(state(&memory, third.id).await, Some(State::Active));
@@ -262,12 +262,12 @@ pub(crate) async fn imports_wait_and_can_be_repeated(test_db: TestDatabase) {
     assert_eq!(import().await, (0, 0, 4, 0));
     let [home, allergy, boots, rain] = waiting(&memory).await.try_into().unwrap();
     assert_eq!(home.text, texts[0]);
-    let report = memory.accept(&lin(), &[home.id, allergy.id, home.id]).await.unwrap();
+    let report = memory.review().accept(&lin(), &[home.id, allergy.id, home.id]).await.unwrap();
     assert_eq!(report.accepted, [home.id, allergy.id]);
     drain(&memory).await;
     assert_eq!(values(&memory).await, ["Porto", "海鲜"], "accepted turns are processed like new ones");
-    memory.reject(&lin(), &[boots.id], "").await.unwrap();
-    memory.accept_edited(&lin(), rain.id, "Sun all day.").await.unwrap();
+    memory.review().reject(&lin(), &[boots.id], "").await.unwrap();
+    memory.review().accept_edited(&lin(), rain.id, "Sun all day.").await.unwrap();
     drain(&memory).await;
     let before = [home.id, allergy.id, boots.id, rain.id];
     let before = memory.get_all(&lin(), &before).await.unwrap();
@@ -292,7 +292,8 @@ pub(crate) async fn imports_wait_and_can_be_repeated(test_db: TestDatabase) {
 
 pub(crate) async fn statements_of_tools_wait(test_db: TestDatabase) {
     let memory = open_rules(&test_db, "tools=review").await;
-    let id = memory.remember_from(ReviewSource::Tools, &lin(), Turn::note("Ray is allergic to walnuts")).await.unwrap();
+    let note = Turn::note("Ray is allergic to walnuts");
+    let id = memory.review().remember_from(ReviewSource::Tools, &lin(), note).await.unwrap();
     let own = memory.remember(&lin(), Turn::note("Ray lives in Porto")).await.unwrap();
     drain(&memory).await;
     assert_eq!(the_waiting(&memory).await.id, id);
@@ -309,15 +310,15 @@ pub(crate) async fn a_review_reaches_only_its_scope(test_db: TestDatabase) {
     let mo = Scope::user("mo").unwrap();
     let other_session = lin().with_session("other").unwrap();
     for scope in [&mo, &other_session] {
-        assert_eq!(memory.pending_reviews(scope, &ReviewQuery::default()).await.unwrap().total, 0);
-        assert_eq!(memory.accept(scope, &[fact.id]).await.unwrap().skipped, [fact.id]);
-        assert!(memory.reject(scope, &[fact.id], "").await.unwrap().records.is_empty());
-        let edit = memory.accept_edited(scope, fact.id, "Lisbon").await.unwrap_err();
+        assert_eq!(memory.review().pending(scope, &ReviewQuery::default()).await.unwrap().total, 0);
+        assert_eq!(memory.review().accept(scope, &[fact.id]).await.unwrap().skipped, [fact.id]);
+        assert!(memory.review().reject(scope, &[fact.id], "").await.unwrap().records.is_empty());
+        let edit = memory.review().accept_edited(scope, fact.id, "Lisbon").await.unwrap_err();
         assert_eq!(edit.kind(), ErrorKind::NotFound);
     }
     assert_eq!(the_waiting(&memory).await, fact);
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
-    assert_eq!(memory.accept(&tenant, &[fact.id]).await.unwrap().accepted, [fact.id]);
+    assert_eq!(memory.review().accept(&tenant, &[fact.id]).await.unwrap().accepted, [fact.id]);
     assert_eq!(values(&memory).await, ["Porto"]);
 }
 
@@ -328,7 +329,7 @@ pub(crate) async fn filters_restrict_the_list(test_db: TestDatabase) {
     say(&memory, 2, "I'm allergic to walnuts.").await;
     let all = waiting(&memory).await;
     assert_eq!(all.len(), 3, "{all:?}");
-    let count = async |query: ReviewQuery| memory.pending_reviews(&lin(), &query).await.unwrap().total;
+    let count = async |query: ReviewQuery| memory.review().pending(&lin(), &query).await.unwrap().total;
     let query = ReviewQuery::default;
     assert_eq!(count(query().from_source(ReviewSource::Summaries)).await, 1);
     assert_eq!(count(query().from_source(ReviewSource::ModelFacts)).await, 0);
@@ -348,7 +349,8 @@ pub(crate) async fn two_reviewers_decide_once(test_db: TestDatabase) {
     let ids: Vec<RecordId> = waiting(&memory).await.iter().map(|record| record.id).collect();
     assert_eq!(ids.len(), 8);
     let user = lin();
-    let (one, two) = tokio::join!(memory.accept(&user, &ids), other.accept(&user, &ids));
+    let (review, other) = (memory.review(), other.review());
+    let (one, two) = tokio::join!(review.accept(&user, &ids), other.accept(&user, &ids));
     let (one, two) = (one.unwrap(), two.unwrap());
     let mut accepted = [one.accepted.clone(), two.accepted.clone()].concat();
     accepted.sort();
@@ -367,17 +369,17 @@ pub(crate) async fn a_forgotten_text_is_not_accepted(test_db: TestDatabase) {
     red.trust = memory_engine::Trust::User;
     memory.store(&lin(), vec![red.clone()], PutMode::Create).await.unwrap();
     memory.forget(&lin(), red.id).await.unwrap();
-    let report = memory.accept(&lin(), &[derived.id]).await.unwrap();
+    let report = memory.review().accept(&lin(), &[derived.id]).await.unwrap();
     assert_eq!((report.accepted.len(), report.blocked), (0, vec![derived.id]));
     assert_eq!(state(&memory, derived.id).await, Some(State::Pending));
-    let error = memory.accept_edited(&lin(), derived.id, "The gate code is  RED.").await.unwrap_err();
+    let error = memory.review().accept_edited(&lin(), derived.id, "The gate code is  RED.").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-    assert_eq!(memory.accept_edited(&lin(), derived.id, "The gate is open.").await.unwrap(), derived.id);
+    assert_eq!(memory.review().accept_edited(&lin(), derived.id, "The gate is open.").await.unwrap(), derived.id);
 }
 
 pub(crate) async fn model_facts_have_a_mode_of_their_own(test_db: TestDatabase) {
     let memory = open_rules(&test_db, "model_facts=review").await;
-    assert_eq!(memory.review_policy().mode(ReviewSource::ModelFacts), ReviewMode::Review);
+    assert_eq!(memory.settings().review_policy().mode(ReviewSource::ModelFacts), ReviewMode::Review);
     say(&memory, 1, "I live in Porto.").await;
     assert_eq!((waiting(&memory).await, values(&memory).await), (vec![], vec!["Porto".to_owned()]));
 }

@@ -44,7 +44,7 @@ pub(crate) async fn a_redaction_includes_derived_records(test_db: TestDatabase) 
     }
     assert!(texts(&memory, &lin).await.iter().any(|(kind, text)| *kind == Kind::CHUNK && text.contains(PASSWORD)));
 
-    let report = memory.scan_secrets(&lin).categories([Category::Password]).redact(true).run().await.unwrap();
+    let report = memory.screening().scan(&lin).categories([Category::Password]).redact(true).run().await.unwrap();
     assert!(report.redacted > 0 && report.rules.len() == 2, "{report:?}");
     memory.drain(&lin, |_| ()).await.unwrap();
     let redacted = texts(&memory, &lin).await;

@@ -86,7 +86,7 @@ impl Verb {
         }
         engine.drain(user, |_| ()).await.unwrap();
         if self == Self::Restore {
-            let retraction = engine.rewind(&session(user), Rewind::Last(REWOUND)).await.unwrap();
+            let retraction = engine.history().rewind(&session(user), Rewind::Last(REWOUND)).await.unwrap();
             prepared.retraction = Some(retraction.id);
         }
         prepared
@@ -100,15 +100,17 @@ impl Verb {
             }
             Self::Update => engine.update(user, prepared.ids[0], "another text").await.map(drop),
             Self::Forget => engine.forget(user, prepared.ids[1..4].to_vec()).await.map(drop),
-            Self::Rewind => engine.rewind(&session(user), Rewind::To(TURNS - 1 - REWOUND as i64)).await.map(drop),
-            Self::Restore => match engine.restore(user, prepared.retraction.unwrap()).await {
+            Self::Rewind => {
+                engine.history().rewind(&session(user), Rewind::To(TURNS - 1 - REWOUND as i64)).await.map(drop)
+            }
+            Self::Restore => match engine.history().restore(user, prepared.retraction.unwrap()).await {
                 // The ledger entry is gone: the whole retraction is restored.
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
                 result => result.map(drop),
             },
             Self::Fork => {
                 let branch = session(user).with_branch("other").unwrap();
-                match engine.fork(&branch, Fork::at(2)).await {
+                match engine.history().fork(&branch, Fork::at(2)).await {
                     Err(error) if error.kind() == ErrorKind::Conflict => Ok(()),
                     result => result,
                 }
@@ -133,12 +135,12 @@ impl Verb {
             }
             Self::Rewind => {
                 count_in_state(engine, user, State::Revoked).await == REWOUND
-                    && engine.retractions(user, MAX_ROWS).await.unwrap().len() == 1
+                    && engine.history().retractions(user, MAX_ROWS).await.unwrap().len() == 1
             }
             Self::Restore => count_in_state(engine, user, State::Revoked).await == 0,
             Self::Fork => {
                 let branch = session(user).with_branch("other").unwrap();
-                engine.fork_of(&branch).await.unwrap().is_some()
+                engine.history().fork_of(&branch).await.unwrap().is_some()
             }
             // It changes no record; the jobs that are left are checked by the caller.
             Self::Reindex | Self::Open => true,

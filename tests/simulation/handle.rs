@@ -131,18 +131,18 @@ impl Handle {
             }
             Operation::Forget { documents } => Ok(engine.forget(&lin, ids_of(documents)).await?.records()),
             Operation::Retract { documents } => {
-                engine.retract(&lin, &ids_of(documents), "").await.map(&mut record_retraction)
+                engine.history().retract(&lin, &ids_of(documents), "").await.map(&mut record_retraction)
             }
             Operation::Restore { retraction } => {
                 let id = retractions.get(retraction).copied().unwrap_or_else(|| id_of(u32::MAX));
-                engine.restore(&lin, id).await
+                engine.history().restore(&lin, id).await
             }
             Operation::Rewind { place, rewind } => {
-                engine.rewind(&scope_of(*place), *rewind).await.map(&mut record_retraction)
+                engine.history().rewind(&scope_of(*place), *rewind).await.map(&mut record_retraction)
             }
             Operation::Fork { session, branch, at } => {
                 let scope = scope_of(Place { session: *session, branch: Some(*branch) });
-                engine.fork(&scope, Fork::at(*at)).await.map(|()| 1)
+                engine.history().fork(&scope, Fork::at(*at)).await.map(|()| 1)
             }
             Operation::Reindex => {
                 engine.admin().reindex(&lin).await?;
@@ -171,7 +171,7 @@ impl Handle {
         }
         let tombstones = self.engine.admin().tombstones(&lin(), None, PAGE_ROWS).await?;
         observed.forgotten = tombstones.iter().filter_map(|tombstone| document_of(tombstone.id)).collect();
-        for retraction in self.engine.retractions(&lin(), PAGE_ROWS).await? {
+        for retraction in self.engine.history().retractions(&lin(), PAGE_ROWS).await? {
             let documents = retraction.records.iter().filter_map(|id| document_of(*id));
             let left: std::collections::BTreeSet<DocumentNumber> =
                 documents.filter(|document| observed.documents.contains_key(document)).collect();
@@ -181,11 +181,12 @@ impl Handle {
         }
         for place in model.forks() {
             let scope = scope_of(place);
-            if self.engine.fork_of(&scope).await?.is_none() {
+            if self.engine.history().fork_of(&scope).await?.is_none() {
                 continue;
             }
             let active = Filter::eq(Field::State, State::Active.as_str()).and(Filter::eq(Field::Kind, "turn"));
-            let page = self.engine.timeline(&scope, &ScanQuery::oldest(PAGE_ROWS).with_filter(active)).await?;
+            let page =
+                self.engine.history().timeline(&scope, &ScanQuery::oldest(PAGE_ROWS).with_filter(active)).await?;
             let visible = page.records.iter().filter_map(|record| document_of(record.id)).collect();
             observed.branches.insert(place, visible);
         }

@@ -103,13 +103,13 @@ pub(crate) async fn apply(
             }
             9 | 10 => {
                 let ids = [pick(random).id, pick(random).id];
-                engine.retract(user, &ids, ["", "wrong"][random.below(2)]).await.unwrap();
+                engine.history().retract(user, &ids, ["", "wrong"][random.below(2)]).await.unwrap();
             }
             11 => {
-                let retractions = engine.retractions(user, 100).await.unwrap();
+                let retractions = engine.history().retractions(user, 100).await.unwrap();
                 if !retractions.is_empty() {
                     let retraction = &retractions[random.below(retractions.len())];
-                    engine.restore(user, retraction.id).await.unwrap();
+                    engine.history().restore(user, retraction.id).await.unwrap();
                 }
             }
             12 => {
@@ -138,7 +138,7 @@ fn new_record(user: &Scope, random: &mut Random, origin: &str, n: usize, clock: 
 
 async fn words(engine: &MemoryEngine, user: &Scope, random: &mut Random) {
     let words = ["cat", "猫", "kitty", "tomcat", "猫咪"];
-    let store = engine.synonyms().store();
+    let store = engine.settings().synonyms().store();
     let (one, other) = (words[random.below(words.len())], words[random.below(words.len())]);
     match random.below(3) {
         0 if one != other => store.reject(user, one, other).await.unwrap(),

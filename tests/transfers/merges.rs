@@ -130,7 +130,7 @@ pub(crate) async fn conflicts_are_listed(stores: Stores, one: Kind, other: Kind)
     edit(&theirs, &lin, ids[0], "我住在杭州").await;
     edit(&theirs, &lin, ids[0], "我住在苏州").await;
     // One side retracts what the other one edits.
-    ours.retract(&lin, &[ids[1]], "allergic").await.unwrap();
+    ours.history().retract(&lin, &[ids[1]], "allergic").await.unwrap();
     edit(&theirs, &lin, ids[1], "I like walnuts a lot").await;
     edit(&theirs, &lin, ids[1], "I like walnuts very much").await;
     // One side forgets what the other one edits.
@@ -158,12 +158,12 @@ pub(crate) async fn conflicts_are_listed(stores: Stores, one: Kind, other: Kind)
 
 pub(crate) async fn retractions_stay_restorable(stores: Stores, one: Kind, other: Kind) {
     let Diverged { ours, theirs, lin, ids } = diverged(&stores, one, other).await;
-    let retraction = ours.retract(&lin, &[ids[0], ids[1]], "wrong").await.unwrap();
+    let retraction = ours.history().retract(&lin, &[ids[0], ids[1]], "wrong").await.unwrap();
     merge(&ours, &theirs).await;
     assert_eq!(theirs.get(&lin, ids[0]).await.unwrap().unwrap().state, State::Revoked);
-    assert_eq!(theirs.retractions(&lin, 9).await.unwrap()[0].reason, "wrong");
+    assert_eq!(theirs.history().retractions(&lin, 9).await.unwrap()[0].reason, "wrong");
     // Restored there, and the other store still has it retracted: the restore wins in both directions.
-    assert_eq!(theirs.restore(&lin, retraction.id).await.unwrap(), 2);
+    assert_eq!(theirs.history().restore(&lin, retraction.id).await.unwrap(), 2);
     let mut copy = Merge::new(&ours, &theirs).dry_run(true);
     copy.merge(&lin).await.unwrap();
     assert!(copy.report().conflicts.iter().all(|c| c.reason == MergeReason::RetractionUndone), "{:?}", copy.report());
@@ -171,7 +171,7 @@ pub(crate) async fn retractions_stay_restorable(stores: Stores, one: Kind, other
     merge(&theirs, &ours).await;
     for engine in [&ours, &theirs] {
         assert_eq!(engine.get(&lin, ids[0]).await.unwrap().unwrap().state, State::Active);
-        assert!(engine.retractions(&lin, 9).await.unwrap().is_empty());
+        assert!(engine.history().retractions(&lin, 9).await.unwrap().is_empty());
     }
 }
 

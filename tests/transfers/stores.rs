@@ -121,10 +121,10 @@ pub(crate) async fn contents(engine: &MemoryEngine, scopes: &[Scope]) -> BTreeMa
             contents
                 .insert(key, json!([tombstone.scope, tombstone.content_hash.to_string(), tombstone.cascade_deleted]));
         }
-        let mut groups = engine.synonyms().store().list(scope).await.unwrap();
+        let mut groups = engine.settings().synonyms().store().list(scope).await.unwrap();
         groups.sort_by_key(|group| group.key());
         contents.insert(format!("synonyms of {scope}"), json!(groups));
-        let mut verdicts = engine.synonyms().store().verdicts(scope).await.unwrap();
+        let mut verdicts = engine.settings().synonyms().store().verdicts(scope).await.unwrap();
         verdicts.sort_by(|one, other| one.pair.cmp(&other.pair));
         contents.insert(format!("verdicts of {scope}"), json!(verdicts));
     }

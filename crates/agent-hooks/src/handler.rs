@@ -211,8 +211,8 @@ impl AgentHooks {
     /// The error of the store.
     pub async fn preview_opening(&self, user: &Scope) -> Result<RenderedOpening> {
         let opening = OpeningContext::load(&self.engine, user, Some(SCENE)).await?;
-        let now = self.engine.clock().now();
-        opening.render(self.options.opening_tokens, now, self.engine.zone(), &EstimatedTokens)
+        let now = self.engine.settings().clock().now();
+        opening.render(self.options.opening_tokens, now, self.engine.settings().zone(), &EstimatedTokens)
     }
 
     async fn store_prompt(
@@ -227,7 +227,7 @@ impl AgentHooks {
         match (&event.turn_id, last) {
             (Some(id), _) => self.engine.remember(session, turn.with_message_id(message_id(id, "user"))).await,
             // An agent without ids of turns may send an event twice.
-            (None, Some(last)) if has_role(last, &Role::USER) && last.text == self.engine.mask_secrets(words) => {
+            (None, Some(last)) if has_role(last, &Role::USER) && last.text == self.engine.screening().mask(words) => {
                 Ok(last.id)
             }
             (None, _) => self.engine.remember(session, turn).await,
@@ -263,7 +263,7 @@ impl AgentHooks {
     async fn session_turns(&self, session: &Scope) -> Result<Vec<Record>> {
         let is_turn = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, "active"));
         let query = ScanQuery::newest(SESSION_TURNS).with_filter(is_turn);
-        let mut turns = self.engine.timeline(session, &query).await?.records;
+        let mut turns = self.engine.history().timeline(session, &query).await?.records;
         turns.reverse();
         Ok(turns)
     }

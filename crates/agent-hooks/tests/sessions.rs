@@ -44,7 +44,7 @@ impl Hooks {
 
     /// The stored turns, oldest first.
     async fn turns(&self) -> Vec<Record> {
-        let mut records = self.engine.timeline(&self.user, &ScanQuery::newest(100)).await.unwrap().records;
+        let mut records = self.engine.history().timeline(&self.user, &ScanQuery::newest(100)).await.unwrap().records;
         records.retain(|record| record.kind == Kind::TURN);
         records.reverse();
         records

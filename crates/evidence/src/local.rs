@@ -33,7 +33,7 @@ impl LocalEvidence {
     }
 
     fn filter(&self, request: &EvidenceRequest) -> Filter {
-        let since = window_start(self.engine.clock().now(), request.window);
+        let since = window_start(self.engine.settings().clock().now(), request.window);
         let mut filter = Filter::compare(Field::OccurredAt, Op::Ge, since).and(Filter::compare(
             Field::Confidence,
             Op::Ge,
@@ -67,7 +67,7 @@ impl EvidenceSource for LocalEvidence {
 
     async fn by_keywords(&self, keywords: &[String], request: &EvidenceRequest) -> Result<Vec<Evidence>> {
         // Keywords are searched literally: dates in them are not resolved, and synonyms are not added.
-        let mut options = *self.engine.admin().recall_options();
+        let mut options = *self.engine.settings().recall_options();
         options.date_weight = 0.0;
         options.synonyms = false;
         let query = RecallQuery::new(keywords.join(" "))

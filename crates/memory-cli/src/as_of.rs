@@ -33,7 +33,7 @@ pub(crate) async fn scan(
     as_of: Option<Timestamp>,
 ) -> Result<Page> {
     Ok(match as_of {
-        Some(time) => engine.scan_as_of(scope, query, time).await?,
+        Some(time) => engine.history().as_of(time).scan(scope, query).await?,
         None => engine.scan(scope, query).await?,
     })
 }

@@ -164,5 +164,5 @@ fn rewrite(setting: &str) -> Result<Option<Rewrite>> {
 /// Loads dictionaries while the server starts. If that fails, the first request loads them.
 pub(crate) fn load_dictionaries(engine: &MemoryEngine) {
     let engine = engine.clone();
-    tokio::spawn(async move { engine.load_dictionaries().await });
+    tokio::spawn(async move { engine.admin().load_dictionaries().await });
 }

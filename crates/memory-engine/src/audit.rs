@@ -26,7 +26,7 @@
 //! # Ok::<(), memory_engine::Error>(()) }).unwrap();
 //! ```
 
-mod handle;
+pub(crate) mod handle;
 mod options;
 mod synonyms;
 

@@ -239,12 +239,12 @@ impl MemoryEngine {
         self.wait(self.engine.stats(scope))
     }
 
-    /// As [`MemoryEngine::warm_up`](crate::MemoryEngine::warm_up).
+    /// As [`Admin::warm_up`](crate::admin::Admin::warm_up).
     ///
     /// # Errors
     /// Those of the async call.
     pub fn warm_up(&self) -> Result<WarmUp> {
-        self.wait(self.engine.warm_up())
+        self.wait(self.engine.admin().warm_up())
     }
 
     /// As [`MemoryEngine::close`](crate::MemoryEngine::close).
@@ -257,6 +257,6 @@ impl MemoryEngine {
 
     /// Returns true after [`close`](Self::close).
     pub fn is_closed(&self) -> bool {
-        self.engine.is_closed()
+        self.engine.admin().is_closed()
     }
 }

@@ -1,6 +1,6 @@
 //! Signed certificates of deletions. Needs the feature `certificates`.
 //!
-//! [`MemoryEngine::forget_with_certificate`](crate::MemoryEngine::forget_with_certificate) deletes records, searches
+//! [`Deletion::forget_with_certificate`](crate::deletion::Deletion::forget_with_certificate) deletes records, searches
 //! the store for their traces, and signs a report of the deletion and the search with Ed25519. A certificate contains
 //! scopes with their names, ids, kinds, counts and salted hashes, but no text. [`verify`] compares it with a store, a
 //! copy or a backup. `docs/reference/deletion-certificate.md` describes the format.
@@ -16,7 +16,7 @@
 //! let id = memory.remember(&lin, "My locker code is 4711, do not tell anyone.").await?;
 //!
 //! let key = CertificateKey::generate()?; // store `key.to_pem()` in a safe place
-//! let deletion = memory.forget_with_certificate(&lin, id, &key, SearchExtent::Database).await?;
+//! let deletion = memory.deletion().forget_with_certificate(&lin, id, &key, SearchExtent::Database).await?;
 //! assert!(deletion.certificate.is_clean());
 //!
 //! let checked = certificate::verify(&deletion.certificate, &Database::file(path), Some(&key.public_key())).await?;

@@ -12,5 +12,6 @@ pub use memory_engine_context::*;
 pub use crate::context::opening_context::{OpeningContext, RenderedOpening};
 pub use crate::context::{
     injection::{ConsideredMemory, Injection, InjectionTrace, MemoryOutcome, MemorySource},
+    pinned::pinned_records,
     prompt::{ContextRequest, PromptContext},
 };

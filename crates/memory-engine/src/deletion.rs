@@ -1,5 +1,6 @@
-//! Previews of deletions.
+//! Deletions: previews, certificates, expiry.
 
+pub(crate) mod handle;
 mod preview;
 
-pub use self::preview::ForgetPreview;
+pub use self::{handle::Deletion, preview::ForgetPreview};

@@ -1,20 +1,14 @@
-//! The handle on a memory. Its methods are in `verbs`, `context` and `admin`.
+//! The handle on a memory. Its methods are in `verbs` and `context`, and its handles by subject in `handles`.
 
 use std::{fmt, sync::Arc};
 
-use jiff::tz::TimeZone;
 use memory_engine_core::{
-    Clock, Language, Locale, RecordStore, ReviewPolicy,
+    Locale, RecordStore, ReviewPolicy,
     audit::{Actor, AuditAction, AuditContext, in_context},
 };
-use memory_engine_embedder::Embedder;
 use memory_engine_enrichment::Enrichment;
 use memory_engine_indexing::IndexedStore;
-#[cfg(feature = "llm")]
-use memory_engine_recall::Rewrite;
-use memory_engine_recall::{RecallOptions, RecallPipeline};
-use memory_engine_scene::ScenePolicy;
-use memory_engine_synonyms::SharedThesaurus;
+use memory_engine_recall::RecallPipeline;
 use memory_engine_vector_store::VectorStore;
 
 use crate::admin::degraded_log::DegradedLog;
@@ -66,7 +60,7 @@ pub(crate) struct EngineParts {
 
 impl fmt::Debug for MemoryEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryEngine").field("embedder", self.embedder().space()).finish_non_exhaustive()
+        f.debug_struct("MemoryEngine").field("embedder", self.settings().embedder().space()).finish_non_exhaustive()
     }
 }
 
@@ -102,58 +96,12 @@ impl MemoryEngine {
         actor.map(Arc::unwrap_or_clone).unwrap_or_default()
     }
 
-    /// Returns the embedder whose vectors are searched. An embedder that replaces another one is returned after the
-    /// cut-over.
-    pub fn embedder(&self) -> &Arc<dyn Embedder> {
-        &self.parts.store.embedding().serving().embedder
-    }
-
-    /// Returns the synonyms of query terms. A change to their store takes effect within seconds, and at once after
-    /// [`refresh`](SharedThesaurus::refresh).
-    pub fn synonyms(&self) -> &SharedThesaurus {
-        &self.parts.recall.parts().thesaurus
-    }
-
-    /// Returns the clock of all timestamps.
-    pub fn clock(&self) -> &Arc<dyn Clock> {
-        self.parts.store.clock()
-    }
-
-    /// Returns the time zone of days and dates, which a query or an option may override. Default: UTC.
-    pub fn zone(&self) -> &TimeZone {
-        &self.parts.locale.zone
-    }
-
-    /// Returns the language of summaries, profiles, injections and prompts; `None` for the language of each text.
-    pub fn language(&self) -> Option<Language> {
-        self.parts.locale.language
-    }
-
-    /// Returns the options of recalls whose query has none of its own.
-    pub fn recall_options(&self) -> &RecallOptions {
-        self.options()
-    }
-
-    /// Returns the rewrite of queries that find nothing. Default: none.
-    #[cfg(feature = "llm")]
-    pub fn rewrite(&self) -> Option<&Rewrite> {
-        self.parts.recall.parts().rewrite.as_ref()
+    pub(crate) fn parts(&self) -> &EngineParts {
+        &self.parts
     }
 
     pub(crate) fn indexed_store(&self) -> &Arc<IndexedStore> {
         &self.parts.store
-    }
-
-    pub(crate) fn options(&self) -> &RecallOptions {
-        &self.parts.recall.parts().options
-    }
-
-    pub(crate) fn scene_policy(&self) -> &ScenePolicy {
-        &self.parts.recall.parts().scene_policy
-    }
-
-    pub(crate) fn policy_of_reviews(&self) -> &ReviewPolicy {
-        &self.parts.review
     }
 
     pub(crate) fn recall_pipeline(&self) -> &RecallPipeline {

@@ -1,6 +1,6 @@
 //! Entities and relations, with the records that state them.
 
-mod entity_graph;
+pub(crate) mod entity_graph;
 
 pub use memory_engine_enrichment::GraphIndexReport;
 pub use memory_engine_graph::*;

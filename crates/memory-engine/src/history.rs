@@ -1,6 +1,7 @@
-//! Changes, retractions, branches and deletions.
+//! Records as of a time, changes, retractions, branches and tombstones.
 
 mod branches;
+pub(crate) mod handle;
 pub(crate) mod retraction;
 
 pub use memory_engine_core::{
@@ -9,4 +10,7 @@ pub use memory_engine_core::{
 };
 pub use memory_engine_recall::{Fork, Inherits};
 
-pub use self::retraction::{Retraction, Rewind};
+pub use self::{
+    handle::{History, Snapshot},
+    retraction::{Retraction, Rewind},
+};

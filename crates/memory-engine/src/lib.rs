@@ -17,11 +17,13 @@ mod engine;
 pub mod enrichment;
 #[cfg(feature = "graph")]
 pub mod graph;
+mod handles;
 pub mod history;
 pub mod prelude;
 pub mod recall;
 pub mod review;
 pub mod screening;
+mod settings;
 pub mod store;
 pub mod synonyms;
 pub mod testing;
@@ -32,6 +34,7 @@ pub use builder::Builder;
 pub use context::injection::Injector;
 pub use database::Database;
 pub use engine::MemoryEngine;
+pub use settings::Settings;
 #[cfg(feature = "enrichment")]
 pub use verbs::facts;
 pub use verbs::{

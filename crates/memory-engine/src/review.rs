@@ -1,6 +1,7 @@
 //! The review of pending memories: listing, accepting and rejecting them.
 
 mod change;
+pub(crate) mod handle;
 mod query;
 mod source;
 
@@ -12,7 +13,6 @@ use memory_engine_core::{
     retry::{WRITE_ATTEMPTS, retry_on_conflict},
 };
 use serde_json::Value;
-use tracing::{Span, field::Empty};
 
 pub use memory_engine_core::{ReviewMode, ReviewPolicy, ReviewSource, review_keys};
 
@@ -21,24 +21,22 @@ use self::{
     source::is_blocked,
 };
 pub use self::{
+    handle::Review,
     query::{PendingMemory, ReviewEvidence, ReviewPage, ReviewQuery, ReviewReport},
     source::StoredRecord,
 };
 use crate::{
     builder::Builder,
     engine::MemoryEngine,
-    history::retraction::{Retraction, note_retraction},
-    verbs::{
-        update::{EDITS_MAX_BYTES, MAX_EDITS},
-        verb::verb,
-    },
+    history::retraction::Retraction,
+    verbs::update::{EDITS_MAX_BYTES, MAX_EDITS},
 };
 
 /// Maximum number of records that are accepted in one transaction.
 const ACCEPT_BATCH_RECORDS: usize = 500;
 
 impl Builder {
-    /// Sets which new memories wait until a person [accepts](MemoryEngine::accept) them. Default: none.
+    /// Sets which new memories wait until a person [accepts](Review::accept) them. Default: none.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, review::{ReviewMode, ReviewPolicy, ReviewSource}};
@@ -48,7 +46,7 @@ impl Builder {
     ///     .with(ReviewSource::ModelFacts, ReviewMode::Review)
     ///     .with(ReviewSource::Profiles, ReviewMode::Reject);
     /// let memory = MemoryEngine::builder().in_memory().review(policy).build().await?;
-    /// assert_eq!(memory.review_policy().mode(ReviewSource::RuleFacts), ReviewMode::Automatic);
+    /// assert_eq!(memory.settings().review_policy().mode(ReviewSource::RuleFacts), ReviewMode::Automatic);
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
     /// ```
     pub fn review(mut self, policy: ReviewPolicy) -> Self {
@@ -58,52 +56,7 @@ impl Builder {
 }
 
 impl MemoryEngine {
-    /// Returns the mode of each source of memories. [`Builder::review`](crate::Builder::review) sets it.
-    pub fn review_policy(&self) -> &ReviewPolicy {
-        self.policy_of_reviews()
-    }
-
-    /// Returns a page of the records within `scope` that wait for a review, oldest first. They are stored, and neither
-    /// indexed nor recalled.
-    ///
-    /// ```
-    /// use memory_engine::{
-    ///     EnrichmentOptions, MemoryEngine, Scope,
-    ///     review::{ReviewMode, ReviewPolicy, ReviewQuery, ReviewSource},
-    /// };
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let policy = ReviewPolicy::default().with(ReviewSource::RuleFacts, ReviewMode::Review);
-    /// let builder = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).review(policy);
-    /// let memory = builder.build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// memory.remember(&lin, "I'm allergic to seafood.").await?;
-    /// memory.remember(&lin, "I live in Porto.").await?;
-    /// memory.drain(&lin, |_| ()).await?;
-    /// assert!(memory.facts(&lin).await?.is_empty());
-    ///
-    /// let page = memory.pending_reviews(&lin, &ReviewQuery::default()).await?;
-    /// assert_eq!(page.total, 2);
-    /// let (allergy, home) = (&page.pending[0], &page.pending[1]);
-    /// assert_eq!(allergy.evidence[0].text, "I'm allergic to seafood.");
-    /// memory.accept(&lin, &[allergy.record.id]).await?;
-    /// let rejection = memory.reject(&lin, &[home.record.id], "she only visits").await?;
-    /// assert_eq!(memory.facts(&lin).await?[0].value, "seafood");
-    ///
-    /// memory.restore(&lin, rejection.id).await?; // it is pending again
-    /// memory.accept_edited(&lin, home.record.id, "Lisbon").await?;
-    /// assert_eq!(memory.facts(&lin).attribute("home").await?[0].value, "Lisbon");
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn pending_reviews(&self, scope: &Scope, query: &ReviewQuery) -> Result<ReviewPage> {
-        let note = |span: &Span, page: &ReviewPage| _ = span.record("records", page.pending.len());
-        let work = self.acting(self.list_pending(scope, query));
-        verb!("pending_reviews", scope, { limit = query.limit, records = Empty }, work, note)
-    }
-
+    /// Returns a page of the records within `scope` that wait for a review, oldest first.
     async fn list_pending(&self, scope: &Scope, query: &ReviewQuery) -> Result<ReviewPage> {
         let scan = ScanQuery::oldest(query.limit).with_filter(query.filter()).with_after(query.after).counted();
         let page = self.indexed_store().scan_unexpired(scope, &scan).await?;
@@ -126,19 +79,7 @@ impl MemoryEngine {
         Ok(ReviewPage { pending, next: page.next, total: page.total.unwrap_or_default() })
     }
 
-    /// Accepts pending records within `scope`: they become active and are indexed. A fact supersedes the facts that it
-    /// contradicts, or is superseded by a later one; a change of an active record is applied to it. Up to 500 records
-    /// are accepted in one transaction. If a later transaction fails, the records of the earlier ones stay accepted;
-    /// repeat the call, which skips them.
-    ///
-    /// # Errors
-    /// The store's error; `Conflict` if others keep writing the same records.
-    pub async fn accept(&self, scope: &Scope, ids: &[RecordId]) -> Result<ReviewReport> {
-        let note = |span: &Span, report: &ReviewReport| _ = span.record("records", report.accepted.len());
-        let work = self.acting(self.accept_records(scope, ids));
-        verb!("accept", scope, { ids = ids.len(), records = Empty }, work, note)
-    }
-
+    /// Accepts pending records within `scope`, in batches.
     async fn accept_records(&self, scope: &Scope, ids: &[RecordId]) -> Result<ReviewReport> {
         let mut report = ReviewReport::default();
         for ids in ids.chunks(ACCEPT_BATCH_RECORDS) {
@@ -151,7 +92,7 @@ impl MemoryEngine {
     }
 
     async fn try_accept(&self, scope: &Scope, ids: &[RecordId]) -> Result<ReviewReport> {
-        let now = self.clock().now();
+        let now = self.settings().clock().now();
         let mut seen = BTreeSet::new();
         let mut report = ReviewReport::default();
         let mut accepted = Vec::new();
@@ -229,17 +170,7 @@ impl MemoryEngine {
         Ok(written)
     }
 
-    /// Rejects pending records within `scope`. Records that are not pending are skipped. The turns that they were
-    /// derived from are not processed again. [`restore`](Self::restore) makes the records of the returned retraction
-    /// pending again.
-    ///
-    /// # Errors
-    /// The store's error; `Conflict` if others keep writing the same records.
-    pub async fn reject(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
-        let work = self.acting(self.reject_records(scope, ids, reason));
-        verb!("reject", scope, { ids = ids.len(), records = Empty }, work, note_retraction)
-    }
-
+    /// Rejects the pending ones among these records.
     async fn reject_records(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
         let records = self.indexed_store().get_all(scope, ids).await?.into_iter().flatten();
         let pending: Vec<RecordId> =
@@ -247,21 +178,8 @@ impl MemoryEngine {
         self.retract_records(scope, &pending, reason).await
     }
 
-    /// Accepts a pending record within `scope` with another text. Returns the id of the record that states it.
-    ///
-    /// - A **fact** is rejected, and a new fact with the same evidence, subject and attribute becomes active. `text` is
-    ///   its value ("Lisbon") or a sentence ("I live in Lisbon"), as for [`update`](Self::update).
-    /// - **A change** of an active record is applied to that record with the new text.
-    /// - **Any other record** gets the new text in place and keeps its id.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such record within `scope`; `InvalidInput` for an empty text and for a record that is
-    /// not pending; `Conflict` if others keep changing the record, or a text like the new one was forgotten;
-    /// `Unsupported` for a fact if the feature `enrichment` is off; the store's error.
-    pub async fn accept_edited(&self, scope: &Scope, id: RecordId, text: impl Into<String>) -> Result<RecordId> {
-        verb!("accept_edited", scope, {}, self.acting(self.accept_with_text(scope, id, text.into())))
-    }
-
+    /// Accepts a pending record within `scope` with another text, as
+    /// [`Review::accept_edited`](crate::review::Review::accept_edited).
     pub(crate) async fn accept_with_text(&self, scope: &Scope, id: RecordId, text: String) -> Result<RecordId> {
         if text.trim().is_empty() {
             return Err(Error::invalid("review", "the new text is empty; `reject` rejects a pending memory"));
@@ -297,7 +215,7 @@ impl MemoryEngine {
             new_id
         } else {
             if record.text != text {
-                Edit::push_current_text(&mut record, self.clock().now(), MAX_EDITS, EDITS_MAX_BYTES);
+                Edit::push_current_text(&mut record, self.settings().clock().now(), MAX_EDITS, EDITS_MAX_BYTES);
                 text.clone_into(&mut record.text);
             }
             writes.extend(self.enrichment().turns().acceptance(vec![activated(record)], Vec::new()).await?);

@@ -22,7 +22,7 @@ const PAGE_ROWS: usize = 500;
 /// Maximum number of records that a report lists.
 const MAX_LISTED_RECORDS: usize = 1000;
 
-/// A prepared scan for secrets. [`MemoryEngine::scan_secrets`] creates one, [`run`](Self::run) runs it.
+/// A prepared scan for secrets. [`Screening::scan`] creates one, [`run`](Self::run) runs it.
 #[must_use = "a scan does nothing until `run` is called"]
 pub struct SecretScan {
     engine: MemoryEngine,
@@ -71,37 +71,44 @@ pub struct RecordSecrets {
     pub fields: Vec<RecordField>,
 }
 
-impl MemoryEngine {
+/// The search for secrets and personal data, in texts and in stored records. [`MemoryEngine::screening`] returns it.
+/// [`Builder::screening`](crate::Builder::screening) sets what is masked before it is stored.
+///
+/// ```
+/// use memory_engine::{MemoryEngine, Scope, screening::{ScreeningAction, ScreeningPolicy}};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let unscreened = ScreeningPolicy::uniform(ScreeningAction::Store);
+/// let memory = MemoryEngine::builder().in_memory().screening(unscreened).build().await?;
+/// let lin = Scope::user("lin")?;
+/// let id = memory.remember(&lin, "The wifi password is tiger-4711.").await?;
+///
+/// let report = memory.screening().scan(&lin).run().await?;
+/// assert_eq!((report.records[0].id, report.found, report.redacted), (id, 1, 0));
+/// let report = memory.screening().scan(&lin).redact(true).run().await?;
+/// assert_eq!(report.redacted, 1);
+/// let record = memory.get(&lin, id).await?.unwrap();
+/// assert_eq!(record.text, "The wifi password is [redacted: en-password].");
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Screening {
+    pub(crate) engine: MemoryEngine,
+}
+
+impl Screening {
     /// Returns a text as it would be stored: with its secrets masked. For callers that compare a text with stored ones.
-    pub fn mask_secrets(&self, text: impl Into<String>) -> String {
-        self.indexed_store().screened_text(text.into())
+    pub fn mask(&self, text: impl Into<String>) -> String {
+        self.engine.indexed_store().screened_text(text.into())
     }
 
     /// Scans the stored records within `scope` for secrets. By default, it looks for the categories that the engine
     /// masks or refuses, or for credentials if the screening is off, and changes nothing.
-    ///
-    /// ```
-    /// use memory_engine::{MemoryEngine, Scope, screening::{ScreeningAction, ScreeningPolicy}};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let unscreened = ScreeningPolicy::uniform(ScreeningAction::Store);
-    /// let memory = MemoryEngine::builder().in_memory().screening(unscreened).build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// let id = memory.remember(&lin, "The wifi password is tiger-4711.").await?;
-    ///
-    /// let report = memory.scan_secrets(&lin).run().await?;
-    /// assert_eq!((report.records[0].id, report.found, report.redacted), (id, 1, 0));
-    /// let report = memory.scan_secrets(&lin).redact(true).run().await?;
-    /// assert_eq!(report.redacted, 1);
-    /// let record = memory.get(&lin, id).await?.unwrap();
-    /// assert_eq!(record.text, "The wifi password is [redacted: en-password].");
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    pub fn scan_secrets(&self, scope: &Scope) -> SecretScan {
-        let screened = self.indexed_store().screener().map(|screener| screener.policy().screened_categories());
+    pub fn scan(&self, scope: &Scope) -> SecretScan {
+        let screened = self.engine.indexed_store().screener().map(|screener| screener.policy().screened_categories());
         let credentials = || Category::ALL.iter().copied().filter(|category| category.is_credential()).collect();
         SecretScan {
-            engine: self.clone(),
+            engine: self.engine.clone(),
             scope: scope.clone(),
             categories: screened.unwrap_or_else(credentials),
             redacts: false,

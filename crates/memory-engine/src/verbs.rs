@@ -5,7 +5,7 @@ mod drain;
 pub mod facts;
 pub(crate) mod forget;
 pub mod import;
-mod read;
+pub(crate) mod read;
 pub(crate) mod records;
 pub(crate) mod remember;
 mod remember_all;

@@ -103,7 +103,7 @@ async fn converse(checked: &mut Checked, memory: &MemoryEngine) {
     let import = memory.import(&here, stream::iter((0..5).map(|n| turn(&format!("qwertz line {n}")))));
     checked.call("import", import.run()).await;
     checked.call("drain", memory.drain(&user(), |_| ())).await;
-    checked.call("warm_up", memory.warm_up()).await;
+    checked.call("warm_up", memory.admin().warm_up()).await;
     checked.call("update", memory.update(&here, note.id, "another qwertz note")).await;
     let missing = RecordId::new();
     checked.call("update", memory.update(&here, missing, "nothing to qwertz")).await;
@@ -122,19 +122,19 @@ async fn converse(checked: &mut Checked, memory: &MemoryEngine) {
     checked.call("get_all", memory.get_all(&here, &[first, missing])).await;
     let named = ScanQuery::oldest(5).with_filter(Filter::eq(Field::Scene, "scene-qwertz"));
     checked.call("scan", memory.scan(&here, &named)).await;
-    checked.call("timeline", memory.timeline(&here, &named)).await;
-    let then = memory.clock().now();
-    checked.call("scan_as_of", memory.scan_as_of(&here, &named, then)).await;
-    checked.call("get_as_of", memory.get_as_of(&here, &[first, missing], then)).await;
-    checked.call("derived", memory.derived(&user(), &[first, missing])).await;
-    checked.call("record_groups", memory.record_groups(&user())).await;
+    checked.call("timeline", memory.history().timeline(&here, &named)).await;
+    let snapshot = memory.history().as_of(memory.settings().clock().now());
+    checked.call("scan_as_of", snapshot.scan(&here, &named)).await;
+    checked.call("get_as_of", snapshot.get_all(&here, &[first, missing])).await;
+    checked.call("derived", memory.history().derived(&user(), &[first, missing])).await;
+    checked.call("record_groups", memory.admin().record_groups(&user())).await;
     let days = Periods::new(SystemClock.now(), Duration::from_secs(24 * 60 * 60)).unwrap();
-    checked.call("period_counts", memory.period_counts(&user(), days)).await;
+    checked.call("period_counts", memory.admin().period_counts(&user(), days)).await;
     checked.call("stats", memory.stats(&user())).await;
     let branch = here.clone().with_branch("branch-qwertz").unwrap();
-    checked.call("fork", memory.fork(&branch, Fork::at(1))).await;
-    checked.call("fork", memory.fork(&branch, Fork::at(1))).await;
-    checked.call("fork_of", memory.fork_of(&branch)).await;
+    checked.call("fork", memory.history().fork(&branch, Fork::at(1))).await;
+    checked.call("fork", memory.history().fork(&branch, Fork::at(1))).await;
+    checked.call("fork_of", memory.history().fork_of(&branch)).await;
     let graph = memory.graph();
     checked.call("graph.index", graph.index(&here, &[note])).await;
     checked.call("graph.rebuild", graph.rebuild(&user(), |_| ())).await;
@@ -147,21 +147,22 @@ async fn control(checked: &mut Checked, memory: &MemoryEngine) {
     let id = memory.remember(&here, turn("The qwertz password is tiger4711")).await.unwrap();
     checked.call("patch", memory.patch(&here, &[id], RecordPatch::default().pinned(true))).await;
     checked.call("patch", memory.patch(&here, &[id], RecordPatch::default())).await;
-    checked.call("scan_secrets", memory.scan_secrets(&here).redact(true).run()).await;
+    checked.call("scan_secrets", memory.screening().scan(&here).redact(true).run()).await;
     let audit = memory.audit();
     checked.call("audit.start", audit.start(&here)).await;
     checked.call("audit.log_export", audit.log_export(&here, "a test")).await;
     checked.call("audit.read", audit.read(&here, &AuditQuery::default())).await;
     checked.call("audit.chain", audit.chain(&here)).await;
     checked.call("audit.verify", audit.verify(&here, None)).await;
-    checked.call("audit.prune", audit.prune(&here, memory.clock().now())).await;
+    checked.call("audit.prune", audit.prune(&here, memory.settings().clock().now())).await;
     #[cfg(feature = "certificates")]
     {
         use memory_engine::certificate::{CertificateKey, SearchExtent};
 
         let key = CertificateKey::generate().unwrap();
-        let deletion = memory.forget_with_certificate(&here, id, &key, SearchExtent::Users);
-        checked.call("forget_with_certificate", deletion).await;
+        let deletion = memory.deletion();
+        let certified = deletion.forget_with_certificate(&here, id, &key, SearchExtent::Users);
+        checked.call("forget_with_certificate", certified).await;
     }
 }
 
@@ -169,28 +170,29 @@ async fn control(checked: &mut Checked, memory: &MemoryEngine) {
 async fn review(checked: &mut Checked, memory: &MemoryEngine) {
     let here = session();
     let mut ids = Vec::new();
+    let review = memory.review();
     for text in ["a qwertz tool", "another qwertz tool", "a third qwertz tool"] {
-        let stored = memory.remember_from(ReviewSource::Tools, &here, turn(text));
+        let stored = review.remember_from(ReviewSource::Tools, &here, turn(text));
         ids.push(checked.call("remember_from", stored).await.unwrap());
     }
-    let listed = checked.call("pending_reviews", memory.pending_reviews(&here, &ReviewQuery::default())).await.unwrap();
+    let listed = checked.call("pending_reviews", review.pending(&here, &ReviewQuery::default())).await.unwrap();
     assert_eq!(listed.total, 3);
-    checked.call("accept", memory.accept(&here, &ids[..1])).await;
-    checked.call("reject", memory.reject(&here, &ids[1..2], "no qwertztool")).await;
-    checked.call("accept_edited", memory.accept_edited(&here, ids[2], "an edited qwertz tool")).await;
-    checked.call("accept_edited", memory.accept_edited(&here, ids[2], "qwertz once more")).await;
+    checked.call("accept", review.accept(&here, &ids[..1])).await;
+    checked.call("reject", review.reject(&here, &ids[1..2], "no qwertztool")).await;
+    checked.call("accept_edited", review.accept_edited(&here, ids[2], "an edited qwertz tool")).await;
+    checked.call("accept_edited", review.accept_edited(&here, ids[2], "qwertz once more")).await;
 }
 
 /// Retracts and deletes.
 async fn forget(checked: &mut Checked, memory: &MemoryEngine) {
     let here = session();
     let wrong = memory.remember(&here, turn("It was a qwertzboat.")).await.unwrap();
-    let retraction = checked.call("retract", memory.retract(&here, &[wrong], "no qwertzboat")).await.unwrap();
-    checked.call("retractions", memory.retractions(&here, 5)).await;
-    checked.call("restore", memory.restore(&here, retraction.id)).await;
-    checked.call("restore", memory.restore(&here, RecordId::new())).await;
-    checked.call("rewind", memory.rewind(&here, Rewind::Last(1))).await;
-    checked.call("preview_forget", memory.preview_forget(&here, wrong, 1)).await;
+    let retraction = checked.call("retract", memory.history().retract(&here, &[wrong], "no qwertzboat")).await.unwrap();
+    checked.call("retractions", memory.history().retractions(&here, 5)).await;
+    checked.call("restore", memory.history().restore(&here, retraction.id)).await;
+    checked.call("restore", memory.history().restore(&here, RecordId::new())).await;
+    checked.call("rewind", memory.history().rewind(&here, Rewind::Last(1))).await;
+    checked.call("preview_forget", memory.deletion().preview(&here, wrong, 1)).await;
     checked.call("forget", memory.forget(&here, wrong)).await;
     let matching = Forget::Matching(Filter::eq(Field::Metadata("key-qwertz".into()), "value-qwertz"));
     checked.call("forget", memory.forget(&here, matching)).await;
@@ -216,7 +218,8 @@ async fn operate(checked: &mut Checked, memory: &MemoryEngine) {
     let vector = embedder.embed(&["qwertz"], Purpose::Document).await.unwrap().remove(0);
     let records = vec![(stored.clone(), vector.clone())];
     let imported = vec![record("qwertz imported")];
-    checked.call("admin.store_from", admin.store_from(ReviewSource::Imports, &here, imported, PutMode::Upsert)).await;
+    let review = memory.review();
+    checked.call("admin.store_from", review.store_from(ReviewSource::Imports, &here, imported, PutMode::Upsert)).await;
     checked.call("admin.store_embedded", admin.store_embedded(&here, records, PutMode::Upsert)).await;
     let vectors = vec![(stored.id, vector.values().to_vec())];
     checked.call("admin.adopt_vectors", admin.adopt_vectors(&here, vectors)).await;
@@ -244,7 +247,7 @@ async fn script(checked: &mut Checked, builder: Builder) {
     assert!(memory.drain(&user(), |_| ()).await.is_err());
     let recall = checked.call("recall", memory.recall(&session(), "Where is Qwertzville?")).await.unwrap();
     assert!(recall.is_partial());
-    checked.call("warm_up", memory.warm_up()).await;
+    checked.call("warm_up", memory.admin().warm_up()).await;
     forget(checked, &memory).await;
     checked.call("close", memory.close()).await;
     checked.call("recall", memory.recall(&session(), "qwertz after the end")).await;

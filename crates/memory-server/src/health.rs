@@ -94,7 +94,8 @@ impl Probe {
         let is_working = match *last_check {
             Some((when, is_working)) if when.elapsed() < EMBEDDER_CHECK_INTERVAL => is_working,
             _ => {
-                let reply = timeout(CHECK_TIMEOUT, self.engine.embedder().embed(&["ready"], Purpose::Query)).await;
+                let embedder = self.engine.settings().embedder();
+                let reply = timeout(CHECK_TIMEOUT, embedder.embed(&["ready"], Purpose::Query)).await;
                 let is_working = matches!(reply, Ok(Ok(_)));
                 *last_check = Some((Instant::now(), is_working));
                 is_working

@@ -73,7 +73,8 @@ impl Server {
                            or set MEMORY_TOKEN to a key for the whole default tenant";
             return Err(Error::invalid("config", message));
         };
-        let state = Arc::new(OAuthState::new(oauth.issuer, oauth.secret, ring, Arc::clone(self.engine().clock())));
+        let clock = Arc::clone(self.engine().settings().clock());
+        let state = Arc::new(OAuthState::new(oauth.issuer, oauth.secret, ring, clock));
         let (router, section) = api::routes().finish();
         let section = section.with_max_body_bytes(MAX_BODY_BYTES);
         let limits = LimitsConfig {

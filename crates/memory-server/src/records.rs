@@ -56,7 +56,7 @@ pub(crate) fn build(
     _: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Option<ServerPart>> {
     // A correction counts at once, as the decision of a person. Where keys take no decisions, they correct nothing.
-    let corrects = config.review_api.enabled || *engine.review_policy() == ReviewPolicy::default();
+    let corrects = config.review_api.enabled || *engine.settings().review_policy() == ReviewPolicy::default();
     Ok(config.records_api.enabled.then(|| Records::new(engine.clone()).with_corrections(corrects).part()))
 }
 

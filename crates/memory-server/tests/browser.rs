@@ -103,7 +103,7 @@ fn variables(memory: &InspectedMemory) -> [(&'static str, String); 7] {
         ("MEMORY_KEY", memory.key.reveal().to_owned()),
         ("MEMORY_KEY_ANNA", memory.anna_key.reveal().to_owned()),
         ("MEMORY_KEY_LIN", memory.lin_key.reveal().to_owned()),
-        ("MEMORY_NOW", memory.engine.clock().now().to_string()),
+        ("MEMORY_NOW", memory.engine.settings().clock().now().to_string()),
     ]
 }
 

@@ -111,18 +111,18 @@ async fn exercise_review(builder: Builder) {
         let answer = api.put(&path, json!({"text": text, "metadata": {"n": 3}})).await;
         assert!(answer.to_string().contains("waits"), "{answer}");
         assert_eq!(api.get(&path).await["memory"], stored);
-        let waiting = engine.pending_reviews(&wang, &ReviewQuery::default()).await.unwrap().pending;
+        let waiting = engine.review().pending(&wang, &ReviewQuery::default()).await.unwrap().pending;
         assert_eq!((waiting.len(), waiting[0].evidence[0].text.as_str()), (1, stored));
-        assert_eq!(engine.accept(&wang, &[waiting[0].record.id]).await.unwrap().accepted.len(), 1);
+        assert_eq!(engine.review().accept(&wang, &[waiting[0].record.id]).await.unwrap().accepted.len(), 1);
         let changed = api.get(&path).await;
         assert_eq!((&changed["memory"], &changed["metadata"]), (&json!(text), &json!({"n": 3})));
         assert!(engine.get(&wang, waiting[0].record.id).await.unwrap().is_none(), "no copy of the change is left");
     }
     // The text stays the same, so that the waiting record is not removed with what was derived from it.
     api.put(&path, json!({"metadata": {"n": 4}})).await;
-    let waiting = engine.pending_reviews(&wang, &ReviewQuery::default()).await.unwrap().pending;
-    engine.accept(&wang, &[waiting[0].record.id]).await.unwrap();
+    let waiting = engine.review().pending(&wang, &ReviewQuery::default()).await.unwrap().pending;
+    engine.review().accept(&wang, &[waiting[0].record.id]).await.unwrap();
     assert_eq!(api.get(&path).await["metadata"], json!({"n": 4}));
-    assert!(engine.pending_reviews(&wang, &ReviewQuery::default()).await.unwrap().pending.is_empty());
+    assert!(engine.review().pending(&wang, &ReviewQuery::default()).await.unwrap().pending.is_empty());
     engine.close().await.unwrap();
 }

@@ -19,13 +19,13 @@ const MAX_ANCESTORS: usize = 1000;
 /// memory.remember(&main, Turn::assistant("The ship sails").with_sequence(1)).await?;
 /// memory.remember(&main, Turn::assistant("The ship sinks").with_sequence(2)).await?;
 ///
-/// memory.fork(&mercy, Fork::at(1).from_branch("main")).await?;
+/// memory.history().fork(&mercy, Fork::at(1).from_branch("main")).await?;
 /// memory.remember(&mercy, Turn::assistant("The ship lands").with_sequence(2)).await?;
 /// let turns = ScanQuery::oldest(9).with_filter(Filter::eq(Field::Kind, Kind::TURN.as_str()));
-/// let told = memory.timeline(&mercy, &turns).await?.records;
+/// let told = memory.history().timeline(&mercy, &turns).await?.records;
 /// let told: Vec<&str> = told.iter().map(|record| record.text.as_str()).collect();
 /// assert_eq!(told, ["The ship sails", "The ship lands"]);
-/// assert_eq!(memory.fork_of(&mercy).await?.unwrap().inherits, Inherits::UpToTheFork);
+/// assert_eq!(memory.history().fork_of(&mercy).await?.unwrap().inherits, Inherits::UpToTheFork);
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

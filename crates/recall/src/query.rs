@@ -192,7 +192,7 @@ impl RecallQuery {
     /// let lin = Scope::user("lin")?;
     /// let turn = memory.remember(&lin, "I live in Porto.").await?;
     /// clock.advance(Duration::from_secs(90 * 24 * 60 * 60));
-    /// memory.retract(&lin, &[turn], "it was a joke").await?;
+    /// memory.history().retract(&lin, &[turn], "it was a joke").await?;
     ///
     /// let may: Timestamp = "2026-05-01T00:00:00Z".parse()?;
     /// assert!(memory.recall(&lin, "Where do I live?").await?.hits.is_empty());

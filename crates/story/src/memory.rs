@@ -17,7 +17,7 @@ use crate::options::StoryOptions;
 ///
 /// A story happens on a branch of a session. It sees that branch and the messages that the branch
 /// [inherits](memory_engine::history::Fork) from its parents. Each scope thus names user, session and branch.
-/// [Forks](MemoryEngine::fork) and [rewinds](MemoryEngine::rewind) are calls of the engine.
+/// Forks and rewinds are calls of the engine's [history](MemoryEngine::history).
 ///
 /// [`MemoryMode::Graph`] needs an engine with [`Builder::graph`](memory_engine::Builder::graph). Summaries need an
 /// engine with enrichment such as [`story_enrichment`](crate::story_enrichment). In the mode [`MemoryMode::Vector`] no

@@ -3,6 +3,7 @@
 use futures::future::join_all;
 use memory_engine::{
     Recall, RecallQuery,
+    context::pinned_records,
     graph::{Citation, GraphFacts, GraphFactsQuery, KeyEntity, KeyRelation},
 };
 use memory_engine_context::{StoryEntity, StoryRelation};
@@ -59,7 +60,8 @@ impl StoryMemory {
             Err(error) => context.degraded.push(degraded_stage("graph", &error)),
         }
         let limit = self.options.sections.snippets;
-        let mut snippets = match self.with_deadline(self.engine.pinned(scope, limit.div_ceil(2))).await.flatten() {
+        let pinned = pinned_records(&self.engine, scope, limit.div_ceil(2));
+        let mut snippets = match self.with_deadline(pinned).await.flatten() {
             Ok(pinned) => pinned.into_iter().filter(|record| !repeats_recent(record, turn)).collect(),
             Err(error) => {
                 context.degraded.push(degraded_stage("pinned", &error));
@@ -109,7 +111,7 @@ impl StoryMemory {
     }
 
     async fn with_deadline<T>(&self, part: impl Future<Output = T>) -> Result<T> {
-        let time = self.engine.admin().recall_options().deadline;
+        let time = self.engine.settings().recall_options().deadline;
         let timed_out = |_| Error::new(ErrorKind::Timeout, "story", format!("not ready after {} ms", time.as_millis()));
         timeout(time, part).await.map_err(timed_out)
     }
@@ -117,9 +119,9 @@ impl StoryMemory {
     /// Searches with each query.
     async fn recalls(&self, scope: &Scope, turn: &StoryTurn) -> Vec<Result<Recall>> {
         let graph =
-            if self.mode == MemoryMode::Graph { self.engine.admin().recall_options().graph_weight } else { 0.0 };
+            if self.mode == MemoryMode::Graph { self.engine.settings().recall_options().graph_weight } else { 0.0 };
         let mut options =
-            self.engine.admin().recall_options().with_graph_weight(graph).with_graph_hops(self.options.hops);
+            self.engine.settings().recall_options().with_graph_weight(graph).with_graph_hops(self.options.hops);
         options =
             options.with_half_life(self.options.half_life).with_min_recency_weight(self.options.min_recency_weight);
         // The model tells the story, so its messages count as much as the user's.
@@ -144,7 +146,7 @@ impl StoryMemory {
             .with_hops(self.options.hops)
             .with_limits(sections.entities, sections.relations)
             .with_filter(self.exclusion_filter(turn))
-            .at(self.engine.clock().now());
+            .at(self.engine.settings().clock().now());
         self.engine.graph().facts(scope, &query).await
     }
 

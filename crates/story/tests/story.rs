@@ -356,7 +356,7 @@ async fn r7_a_summary_cites_its_messages_and_gives_way_to_them() {
         let line = "- The pirates reached the lagoon of Port Royal. [msg m1, m2, m3 / seq 1–3]";
         assert!(context.text.contains(line), "{}", context.text);
         assert_eq!(context.snippets.iter().map(|record| &record.kind).collect::<Vec<_>>(), [&Kind::SUMMARY]);
-        engine.fork(&branch("fork"), Fork::at(3).from_branch("main")).await.unwrap();
+        engine.history().fork(&branch("fork"), Fork::at(3).from_branch("main")).await.unwrap();
         assert!(memory.context(&branch("fork"), &lagoon).await.text.contains(line), "the messages of the parent");
 
         // A message takes the only place, although its query comes second.
@@ -386,7 +386,7 @@ async fn r3_r9_r10_a_story_sees_its_branch_and_what_it_inherits_and_nothing_that
         let memory = memory(&backend, MemoryMode::Graph).await;
         let (engine, main, other) = (memory.engine(), branch("main"), branch("other"));
         index_all(&memory, &main, messages()).await;
-        engine.fork(&other, Fork::at(2).from_branch("main")).await.unwrap();
+        engine.history().fork(&other, Fork::at(2).from_branch("main")).await.unwrap();
         index_all(
             &memory,
             &other,
@@ -404,12 +404,12 @@ async fn r3_r9_r10_a_story_sees_its_branch_and_what_it_inherits_and_nothing_that
         assert!(forked.text.contains("burned") && forked.text.contains("[msg m1 / seq 1]"), "{}", forked.text);
         assert!(!context_for(&other, "金钥匙藏在落霞山的石碑下面。").await.text.contains("金钥匙"), "after the fork");
         let alone = branch("alone");
-        engine.fork(&alone, Fork::at(2).from_branch("main").alone()).await.unwrap();
+        engine.history().fork(&alone, Fork::at(2).from_branch("main").alone()).await.unwrap();
         assert_eq!(context_for(&alone, ship).await.text, "");
         let elsewhere = lin().with_session("another").unwrap().with_branch("main").unwrap();
         assert_eq!(context_for(&elsewhere, ship).await.text, "");
 
-        engine.rewind(&main, Rewind::To(4)).await.unwrap();
+        engine.history().rewind(&main, Rewind::To(4)).await.unwrap();
         let love = "Anna Reed loved Captain Holt.";
         let rewound = context_for(&main, love).await;
         assert!(!rewound.text.contains("loved") && !rewound.text.contains("Reed"), "{}", rewound.text);

@@ -76,7 +76,7 @@ impl NamedRecords {
             return Ok(WriteOutcome::Conflict);
         }
         for generation in 0..MAX_GENERATIONS {
-            let mut record = Record::new(self.scope.clone(), Kind::NOTE, "", self.engine.clock().as_ref());
+            let mut record = Record::new(self.scope.clone(), Kind::NOTE, "", self.engine.settings().clock().as_ref());
             record.id = RecordId::named(&self.scope, &format!("{}/{generation}/{name}", self.key));
             record.metadata.insert(self.key.into(), json!(name));
             fill(&mut record);
@@ -139,7 +139,7 @@ impl NamedRecords {
 
     /// Stores a record, which waits for a person if the policy reviews tools.
     async fn store(&self, record: Record, mode: PutMode) -> Result<StoredRecord> {
-        let stored = self.engine.admin().store_from(ReviewSource::Tools, &self.scope, vec![record], mode).await?;
+        let stored = self.engine.review().store_from(ReviewSource::Tools, &self.scope, vec![record], mode).await?;
         let missing = || Error::new(ErrorKind::Internal, "named_records", "the store gave no answer for the record");
         stored.into_iter().next().ok_or_else(missing)
     }

@@ -19,14 +19,14 @@ fn lin() -> Scope {
 }
 
 async fn waiting(engine: &MemoryEngine) -> Vec<Record> {
-    let page = engine.pending_reviews(&lin(), &ReviewQuery::default()).await.unwrap();
+    let page = engine.review().pending(&lin(), &ReviewQuery::default()).await.unwrap();
     page.pending.into_iter().map(|pending| pending.record).collect()
 }
 
 /// Accepts everything that waits. Returns the number of records.
 async fn accept(engine: &MemoryEngine) -> usize {
     let ids: Vec<_> = waiting(engine).await.iter().map(|record| record.id).collect();
-    engine.accept(&lin(), &ids).await.unwrap().accepted.len()
+    engine.review().accept(&lin(), &ids).await.unwrap().accepted.len()
 }
 
 async fn call(engine: &MemoryEngine, command: Value) -> (bool, String) {
@@ -110,7 +110,7 @@ async fn a_rejected_change_is_not_asked_again_and_a_deleted_file_takes_its_chang
     let edit = json!({ "command": "str_replace", "path": "/memories/a.md", "old_str": "tea", "new_str": "gin" });
     call(&engine, edit.clone()).await;
     let change = waiting(&engine).await.first().unwrap().id;
-    engine.reject(&lin(), &[change], "no").await.unwrap();
+    engine.review().reject(&lin(), &[change], "no").await.unwrap();
     let (is_error, content) = call(&engine, edit).await;
     assert!(is_error && content.contains("rejected"), "{content}");
     assert!(view(&engine, "/memories/a.md").await.contains("tea"));
@@ -149,7 +149,7 @@ async fn a_change_is_accepted_with_another_text() {
     call(&engine, json!({ "command": "insert", "path": "/memories/a.md", "insert_line": 1, "insert_text": "gin" }))
         .await;
     let change = waiting(&engine).await.first().unwrap().id;
-    assert_eq!(engine.accept_edited(&lin(), change, "tea and milk").await.unwrap(), file);
+    assert_eq!(engine.review().accept_edited(&lin(), change, "tea and milk").await.unwrap(), file);
     assert!(view(&engine, "/memories/a.md").await.contains("tea and milk"));
     assert!(waiting(&engine).await.is_empty());
 }

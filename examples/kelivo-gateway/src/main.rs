@@ -49,7 +49,7 @@ async fn main() -> Result<()> {
     if args.serve {
         let Ok(configured) = config.db.parse();
         let engine = open(args.db.or(Some(configured)), Arc::new(SystemClock), true).await?;
-        engine.synonyms().store().put(&Scope::user(&config.user)?, &synonyms).await?;
+        engine.settings().synonyms().store().put(&Scope::user(&config.user)?, &synonyms).await?;
         let server = config.server(&engine, |name| env::var(name).ok())?;
         let listener = TcpListener::bind(config.listen).await?;
         println!("Kelivo: http://{0}/v1 · MCP: http://{0}/mcp", listener.local_addr()?);
@@ -60,7 +60,7 @@ async fn main() -> Result<()> {
     let engine = open(args.db, clock.clone(), false).await?;
     let scope = Scope::user(USER)?;
     engine.forget(&scope, Forget::Everything).await?;
-    engine.synonyms().store().put(&scope, &synonyms).await?;
+    engine.settings().synonyms().store().put(&scope, &synonyms).await?;
 
     let last_request = upstream::LastRequest::default();
     let name = "scripted".into();
@@ -72,7 +72,7 @@ async fn main() -> Result<()> {
     let client = kelivo::Kelivo::new(&format!("http://{}", listener.local_addr()?), USER)?;
     tokio::spawn(server.serve(listener, std::future::pending()));
     // The dictionary is loaded once, and is no part of the time of a message.
-    engine.warm_up().await?;
+    engine.admin().warm_up().await?;
     tables::run(&tables::World { engine, scope, clock, last_request, client }).await
 }
 

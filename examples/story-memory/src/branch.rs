@@ -70,7 +70,7 @@ impl Branch {
         let mut branch = Self::new(name)?;
         branch.timeline = self.timeline.iter().filter(|message| message.sequence <= at).cloned().collect();
         if memory.mode() != MemoryMode::Off {
-            memory.engine().fork(&branch.scope, Fork::at(at).from_branch(self.name())).await?;
+            memory.engine().history().fork(&branch.scope, Fork::at(at).from_branch(self.name())).await?;
         }
         Ok(branch)
     }
@@ -79,7 +79,7 @@ impl Branch {
     pub(crate) async fn delete_last(&mut self, memory: &StoryMemory) -> Result<Option<StoryMessage>> {
         let deleted = self.timeline.pop();
         if memory.mode() != MemoryMode::Off && deleted.is_some() {
-            memory.engine().rewind(&self.scope, Rewind::To(self.last_sequence())).await?;
+            memory.engine().history().rewind(&self.scope, Rewind::To(self.last_sequence())).await?;
         }
         Ok(deleted)
     }

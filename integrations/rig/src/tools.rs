@@ -187,8 +187,8 @@ impl PortableTool for AddMemory {
 
     async fn call(&self, arguments: AddMemoryArgs) -> Result<AddedMemory, Error> {
         let source = ReviewSource::Tools;
-        let id = self.engine.remember_from(source, &self.scope, Turn::note(arguments.text)).await?;
-        let waits = self.engine.review_policy().mode(source) == ReviewMode::Review;
+        let id = self.engine.review().remember_from(source, &self.scope, Turn::note(arguments.text)).await?;
+        let waits = self.engine.settings().review_policy().mode(source) == ReviewMode::Review;
         let message = "The memory waits until a person accepts it; searches do not find it before.";
         Ok(AddedMemory { id: id.to_string(), message: waits.then_some(message) })
     }

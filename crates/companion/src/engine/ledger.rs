@@ -54,7 +54,7 @@ impl Companion {
             for n in 0..MAX_STATE_IDS {
                 let id = state_id(scope, n);
                 let state = CompanionState::default();
-                let record = state_record(id, scope, &state, &self.pack.stages, self.engine.clock());
+                let record = state_record(id, scope, &state, &self.pack.stages, self.engine.settings().clock());
                 match self.commit(scope, vec![Write::new(record, PutMode::Create)]).await {
                     Ok(written) if written.iter().any(|w| matches!(w.outcome, Outcome::Blocked(_))) => {}
                     // Created, here or by another turn; the next attempt reads it.
@@ -86,7 +86,8 @@ impl Companion {
 
     /// Returns the write that replaces the state record `previous`.
     pub(super) fn state_write(&self, previous: &Record, state: &CompanionState) -> Write {
-        let record = state_record(previous.id, &previous.scope, state, &self.pack.stages, self.engine.clock());
+        let clock = self.engine.settings().clock();
+        let record = state_record(previous.id, &previous.scope, state, &self.pack.stages, clock);
         Write::new(record, PutMode::Update { revision: previous.revision })
     }
 
@@ -104,7 +105,7 @@ impl Companion {
                 AffectionReason::Streak(_) => format!("streak/{}", change.day),
                 AffectionReason::Idle(_) => format!("idle/{}", change.day),
             };
-            let record = affection_record(state.id, &state.scope, change, &cause, self.engine.clock());
+            let record = affection_record(state.id, &state.scope, change, &cause, self.engine.settings().clock());
             Write::upsert(record)
         };
         changes.iter().map(entry).collect::<Vec<_>>().into_iter()
@@ -118,7 +119,7 @@ impl Companion {
     pub async fn charge_idle_days(&self, scope: &Scope) -> Result<Vec<AffectionChange>> {
         for _ in 0..MAX_ATTEMPTS {
             let Some((record, mut state)) = self.read_state(scope).await? else { return Ok(Vec::new()) };
-            let today = self.engine.clock().now().in_zone(&self.zone).date();
+            let today = self.engine.settings().clock().now().in_zone(&self.zone).date();
             let changes = state.bond.charge_idle_days(today, &self.pack.affection, &self.pack.stages);
             let writes =
                 [self.state_write(&record, &state)].into_iter().chain(self.log_writes(&record, &changes, "")).collect();

@@ -1,6 +1,6 @@
 //! Loads the records of a context: recent messages, key moments, the profile and related memories.
 
-use memory_engine::{RecallQuery, recall::Degraded};
+use memory_engine::{RecallQuery, context::pinned_records, recall::Degraded};
 use memory_engine_context::{Action, BuiltContext, IncomingMessage};
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
 
@@ -45,7 +45,7 @@ impl Companion {
     ) -> Result<(BuiltContext, Vec<Degraded>)> {
         let mut degraded = Vec::new();
         let related = self.related(scope, state, message, stored_message, recent, &mut degraded).await;
-        let mut pinned = self.engine.pinned(scope, MAX_PINNED).await?;
+        let mut pinned = pinned_records(&self.engine, scope, MAX_PINNED).await?;
         pinned.retain(|record| {
             // Key moments and the profile have layers of their own.
             record.kind != Kind::KEY_MOMENT
@@ -126,7 +126,7 @@ impl Companion {
         let query = RecallQuery::new(text)
             .with_filter(Filter::eq(Field::Kind, Kind::TURN.as_str()))
             .with_limit(limit)
-            .asked_at(self.engine.clock().now(), self.zone.clone());
+            .asked_at(self.engine.settings().clock().now(), self.zone.clone());
         match self.engine.recall(scope, query).await {
             Ok(recall) => {
                 let is_in_context = |record: &Record| {

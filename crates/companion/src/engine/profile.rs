@@ -48,7 +48,7 @@ impl Companion {
             let sources: Vec<&Record> = before.iter().chain(&messages).collect();
             let source_ids: Vec<RecordId> = sources.iter().map(|record| record.id).collect();
             let stages = (&self.pack.stages, self.pack.language);
-            let record = profile_record(&profile, &state, stages, scope, source_ids, self.engine.clock());
+            let record = profile_record(&profile, &state, stages, scope, source_ids, self.engine.settings().clock());
             state.profile = Some(record.id);
             state.profile_at = state.total_messages;
             let mut profile_write = Write::new(record, PutMode::Create);
@@ -57,7 +57,7 @@ impl Companion {
             if let Some(before) = &before {
                 let mut superseded = before.clone();
                 superseded.state = State::Superseded;
-                superseded.valid_until = Some(self.engine.clock().now().max(superseded.occurred_at));
+                superseded.valid_until = Some(self.engine.settings().clock().now().max(superseded.occurred_at));
                 writes.push(Write::new(superseded, PutMode::Update { revision: before.revision }));
             }
             writes.push(self.state_write(&state_record, &state));

@@ -98,7 +98,7 @@ impl Companion {
                 let answered = found.pop().flatten();
                 let message = found.pop().flatten();
                 if let Some(message) = message {
-                    if message.text != self.engine.mask_secrets(user_message.text.as_str()) {
+                    if message.text != self.engine.screening().mask(user_message.text.as_str()) {
                         return Err(conflict("another message has this id; give each message its own id"));
                     }
                     return Ok(StartedTurn { scope: scope.clone(), message, state, changes: Vec::new(), answered });
@@ -107,7 +107,8 @@ impl Companion {
                     return Err(conflict("the message with this id was forgotten; use another id"));
                 }
             }
-            let mut message = Record::new(scope.clone(), Kind::TURN, user_message.text.as_str(), self.engine.clock());
+            let mut message =
+                Record::new(scope.clone(), Kind::TURN, user_message.text.as_str(), self.engine.settings().clock());
             let today = message.occurred_at.in_zone(&self.zone).date();
             let changes = state.bond.message(today, &self.pack.affection, &self.pack.stages);
             state.total_messages += 1;
@@ -201,7 +202,8 @@ impl Companion {
                     answered,
                 }));
             }
-            let mut reply = Record::new(scope.clone(), Kind::TURN, model_reply.text.as_str(), self.engine.clock());
+            let mut reply =
+                Record::new(scope.clone(), Kind::TURN, model_reply.text.as_str(), self.engine.settings().clock());
             let at = reply.occurred_at;
             let mut turn_reply = TurnReply {
                 text: model_reply.text.clone(),
@@ -236,7 +238,7 @@ impl Companion {
                 let earlier = recent[recent.len().saturating_sub(earlier_messages)..].iter();
                 let messages: Vec<Record> = earlier.chain([&message, &reply]).cloned().collect();
                 let speaker = (self.pack.name.as_str(), self.pack.language);
-                let moment = moment_record(rule, outcome, chapter, &messages, speaker, self.engine.clock());
+                let moment = moment_record(rule, outcome, chapter, &messages, speaker, self.engine.settings().clock());
                 let revision = message.revision;
                 let delta = message.metadata.get("affection_delta").and_then(serde_json::Value::as_i64).unwrap_or(0);
                 let gained = change.as_ref().map_or(0, |change| change.delta);

@@ -106,7 +106,7 @@ impl EvalCommand {
         let memories = build(&engine, &self.memories).await?;
         let mut report = Map::new();
         report.insert("memories".into(), json!(memories));
-        report.insert("embedder".into(), json!(engine.embedder().space().model));
+        report.insert("embedder".into(), json!(engine.settings().embedder().space().model));
         let (table, categories) = self.measure_modes(&engine, &questions, &ks, &mut report).await?;
         if let Some(path) = &self.features {
             features::write(&engine, questions.iter().chain(unanswerable.iter().flatten()), path).await?;
@@ -147,7 +147,7 @@ impl EvalCommand {
     ) -> Result<(Table, Map<String, Value>)> {
         let mut table = output::table(["retriever", "recall@k", "hit@k", "all@k", "nDCG@10", "MRR", "p50 ms"]);
         let mut categories = Map::new();
-        let has_reranker = engine.admin().reranker().is_some();
+        let has_reranker = engine.settings().reranker().is_some();
         let default = if has_reranker { "fused + rerank" } else { "fused" };
         for mode in Mode::all(has_reranker, self.ablate) {
             let name = mode.name;
@@ -210,7 +210,7 @@ async fn ask(engine: &MemoryEngine, questions: &[EvalQuestion], mode: Mode) -> R
         let scope = Scope::user(&question.scope)?;
         let started = std::time::Instant::now();
         let query = question.query()?.with_limit(RECIPROCAL_RANK_DEPTH).with_retrievers(mode.retrievers);
-        let query = query.with_options(mode.options(engine.admin().recall_options()));
+        let query = query.with_options(mode.options(engine.settings().recall_options()));
         let recall = engine.recall(&scope, query).await?;
         times.push(started.elapsed().as_secs_f64() * 1e3);
         ensure!(recall.degraded.is_empty(), "the recall was degraded: {:?}", recall.degraded);

@@ -69,7 +69,7 @@ impl ForgetCommand {
         };
         // The command has the whole database open, so its caller may know what is in it.
         let extent = SearchExtent::Database;
-        let deletion = engine.forget_with_certificate(&scope, target, &certificate.key, extent).await?;
+        let deletion = engine.deletion().forget_with_certificate(&scope, target, &certificate.key, extent).await?;
         let summary = certificate.write(&deletion.certificate)?;
         let mut report = report(&deletion.report)?;
         report["certificate"] = summary.json(&deletion.certificate);

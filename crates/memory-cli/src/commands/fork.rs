@@ -49,7 +49,7 @@ impl ForkCommand {
             fork = fork.alone();
         }
         let engine = self.database.open_without_indexes().await?;
-        engine.fork(&scope, fork.clone()).await?;
+        engine.history().fork(&scope, fork.clone()).await?;
         let visible = count_visible(&engine, &scope).await?;
         let mut report = serde_json::to_value(&fork)?;
         report["branch"] = branch.into();
@@ -78,7 +78,7 @@ async fn count_visible(engine: &MemoryEngine, scope: &Scope) -> Result<usize> {
     let mut count = 0;
     let mut after = None;
     loop {
-        let page = engine.timeline(scope, &ScanQuery::oldest(PAGE_RECORDS).with_after(after)).await?;
+        let page = engine.history().timeline(scope, &ScanQuery::oldest(PAGE_RECORDS).with_after(after)).await?;
         count += page.records.iter().filter(|record| !record.kind.is_ledger()).count();
         after = page.next;
         if after.is_none() {

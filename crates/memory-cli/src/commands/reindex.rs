@@ -67,7 +67,7 @@ impl ReindexCommand {
                 false => 0,
             };
             let count = self.drain(&engine, &scope).await?;
-            let space = engine.embedder().space();
+            let space = engine.settings().embedder().space();
             let given_up = dead_letters::report(&engine, &scope).await?;
             let report =
                 json!({ "waited": count, "space": space.to_string(), "retried": retried, "given_up": given_up });
@@ -79,7 +79,7 @@ impl ReindexCommand {
         // A change of embedder affects all users, so a command for one scope must not start one.
         let engine =
             if scope == whole_tenant { self.store.open_to_reindex().await? } else { self.store.open().await? };
-        let space = engine.embedder().space().to_string();
+        let space = engine.settings().embedder().space().to_string();
         if let Some(generations) = engine.admin().generations().await?.filter(|now| now.serving.space != space) {
             return self.cut_over(&engine, &scope, &generations).await;
         }
@@ -98,7 +98,7 @@ impl ReindexCommand {
     /// Computes the vectors of this command's embedder, and switches the store over to them.
     async fn cut_over(&self, engine: &MemoryEngine, scope: &Scope, before: &Generations) -> Result<ExitCode> {
         let old = &before.serving.space;
-        let new = engine.embedder().space().to_string();
+        let new = engine.settings().embedder().space().to_string();
         let is_complete =
             output::cut_over(engine, self.max_missing, |progress| self.report.print_progress(progress)).await?;
         if !is_complete {

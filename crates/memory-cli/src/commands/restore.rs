@@ -37,7 +37,7 @@ impl RestoreCommand {
             bail!("'{}' is not the id of a retraction; `memory retractions` lists the ids", self.retraction);
         };
         let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
-        let count = engine.restore(&scope, retraction).await?;
+        let count = engine.history().restore(&scope, retraction).await?;
         output::finish_indexing(&engine, &scope.namespace()).await?;
         let report = serde_json::json!({ "restored": count });
         self.report.print_line(&report, || format!("{} restored", output::counted(count, "record", "records")))

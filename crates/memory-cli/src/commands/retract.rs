@@ -40,7 +40,7 @@ impl RetractCommand {
         let scope = self.scope.address()?;
         let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
         let ids = records::resolve(&engine, &scope, &self.ids, "nothing was retracted").await?;
-        let retraction = engine.retract(&scope, &ids, &self.reason).await?;
+        let retraction = engine.history().retract(&scope, &ids, &self.reason).await?;
         if retraction.records.is_empty() {
             bail!(
                 "already retracted: {}; `memory retractions` lists the retractions that can be restored",

@@ -29,7 +29,7 @@ impl RetractionsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let engine = self.database.open_without_indexes().await?;
-        let retractions = engine.retractions(&scope, self.limit).await?;
+        let retractions = engine.history().retractions(&scope, self.limit).await?;
         self.report.print(&retractions, || {
             if retractions.is_empty() {
                 return format!("no retractions within {scope}");

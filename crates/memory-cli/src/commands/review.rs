@@ -129,7 +129,7 @@ impl ListArgs {
         let scope = self.scope.scope()?;
         let query = self.selection.query()?.with_limit(self.limit).with_after(self.after);
         let engine = self.database.open_without_indexes().await?;
-        let page = engine.pending_reviews(&scope, &query).await?;
+        let page = engine.review().pending(&scope, &query).await?;
         self.report.print(&page, || self.describe(&page, &scope))
     }
 
@@ -178,7 +178,7 @@ impl AcceptArgs {
         let scope = self.scope.address()?;
         let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
         let ids = self.pending.ids(&engine, &scope, "nothing was accepted").await?;
-        let report = engine.accept(&scope, &ids).await?;
+        let report = engine.review().accept(&scope, &ids).await?;
         if let [id, ..] = report.skipped.as_slice()
             && report.accepted.is_empty()
             && report.blocked.is_empty()
@@ -207,7 +207,7 @@ impl RejectArgs {
         let scope = self.scope.address()?;
         let engine = self.database.open_without_indexes().await?;
         let ids = self.pending.ids(&engine, &scope, "nothing was rejected").await?;
-        let rejection = engine.reject(&scope, &ids, &self.reason).await?;
+        let rejection = engine.review().reject(&scope, &ids, &self.reason).await?;
         if rejection.records.is_empty() && !ids.is_empty() {
             bail!("{} is not pending; `memory review list` lists the memories that wait", ids[0]);
         }
@@ -227,7 +227,7 @@ impl EditArgs {
         let scope = self.scope.address()?;
         let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
         let record = find_one(&engine, &scope, &self.id).await?;
-        let id = engine.accept_edited(&scope, record.id, self.text).await?;
+        let id = engine.review().accept_edited(&scope, record.id, self.text).await?;
         output::finish_indexing(&engine, &scope.namespace()).await?;
         let text = engine.get(&scope, id).await?.map(|record| record.text).unwrap_or_default();
         self.report.print_line(&json!({ "id": id, "text": text }), || format!("accepted as {id}: {text}"))

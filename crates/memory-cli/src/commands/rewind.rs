@@ -50,7 +50,7 @@ impl RewindCommand {
             (None, None) => bail!("no turns given; add --last N or --to SEQUENCE"),
         };
         let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
-        let retraction = engine.rewind(&scope, extent).await?;
+        let retraction = engine.history().rewind(&scope, extent).await?;
         if retraction.records.is_empty() {
             records::require_records_at(&engine, &scope).await?;
             bail!("nothing to retract at {scope}; --to retracts records with a greater sequence number");

@@ -61,7 +61,7 @@ impl ScanSecretsCommand {
         let scope = self.scope.scope()?;
         let total = engine.stats(&scope).await?.records;
         let bar = output::progress(total, "scanning {wide_bar} {pos}/{len} records {eta}");
-        let mut scan = engine.scan_secrets(&scope).redact(self.redact);
+        let mut scan = engine.screening().scan(&scope).redact(self.redact);
         let categories = match self.category.is_empty() {
             true => self.enrichment.screening.policy()?.screened_categories(),
             false => self.category.clone(),

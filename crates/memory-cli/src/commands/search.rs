@@ -52,7 +52,7 @@ impl SearchCommand {
         query.as_of = self.as_of.time(&self.query.timezone.zone())?;
         let engine = self.store.open_with(self.recall.engine_options()).await?;
         let query = match self.deadline {
-            Some(ms) => query.with_options(engine.admin().recall_options().with_deadline(Duration::from_millis(ms))),
+            Some(ms) => query.with_options(engine.settings().recall_options().with_deadline(Duration::from_millis(ms))),
             None => query,
         };
         if let Some(id) = &self.why {

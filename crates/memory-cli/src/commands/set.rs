@@ -68,7 +68,7 @@ impl SetCommand {
         if let Some(importance) = self.importance {
             patch = patch.importance(importance);
         }
-        let now = engine.clock().now();
+        let now = engine.settings().clock().now();
         if let Some(time) = &self.expires_at {
             let time = Timestamp::parse_in(time, &self.timezone.zone())?;
             if time <= now {

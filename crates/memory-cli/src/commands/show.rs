@@ -43,7 +43,7 @@ impl ShowCommand {
             ),
         };
         let Some(time) = as_of else { return report::print_text(serde_json::to_string_pretty(record)?) };
-        match engine.get_as_of(&scope, &[record.id], time).await?.pop().flatten() {
+        match engine.history().as_of(time).get_all(&scope, &[record.id]).await?.pop().flatten() {
             Some(record) => report::print_text(serde_json::to_string_pretty(&record)?),
             None => {
                 let recorded_at = record.recorded_at;

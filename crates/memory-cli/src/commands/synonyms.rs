@@ -103,12 +103,12 @@ impl SynonymsCommand {
             SynonymsAction::Suggest(suggest) => suggest.run().await,
             SynonymsAction::Accept { a, b, groups } => {
                 let engine = groups.database.open_without_indexes().await?;
-                let group = engine.synonyms().store().accept(&groups.scope()?, &a, &b).await?;
+                let group = engine.settings().synonyms().store().accept(&groups.scope()?, &a, &b).await?;
                 groups.report.print(&group, || format!("synonyms from now on: {}", joined_words(&group)))
             }
             SynonymsAction::Reject { a, b, groups } => {
                 let engine = groups.database.open_without_indexes().await?;
-                engine.synonyms().store().reject(&groups.scope()?, &a, &b).await?;
+                engine.settings().synonyms().store().reject(&groups.scope()?, &a, &b).await?;
                 let text = format!("'{a}' and '{b}' will not be suggested again");
                 groups.report.print(&json!({ "rejected": [a, b] }), || text)
             }
@@ -155,7 +155,7 @@ async fn owned_groups(
     scope: &Scope,
     user: Option<&str>,
 ) -> Result<Vec<(Option<String>, SynonymGroup)>> {
-    let groups = engine.synonyms().store().list(scope).await?;
+    let groups = engine.settings().synonyms().store().list(scope).await?;
     Ok(groups.into_iter().map(|group| (user.map(str::to_owned), group)).collect())
 }
 
@@ -172,7 +172,7 @@ async fn add(
     SynonymGroup::new(&group.term, &words).with_category(category.as_deref().unwrap_or("general")).validate()?;
     let engine =
         StoreArgs::new(args.database.clone(), embedder).create_without_indexes(EngineOptions::default()).await?;
-    let store = engine.synonyms().store();
+    let store = engine.settings().synonyms().store();
     if let Some(known) = store.list(&scope).await?.into_iter().find(|known| known.key() == group.key()) {
         group = known;
     }
@@ -189,7 +189,7 @@ async fn add(
 async fn remove(args: &GroupArgs, terms: &[String]) -> Result<ExitCode> {
     let scope = args.scope()?;
     let engine = args.database.open_without_indexes().await?;
-    let store = engine.synonyms().store();
+    let store = engine.settings().synonyms().store();
     let known: Vec<String> = store.list(&scope).await?.iter().map(SynonymGroup::key).collect();
     let unknown: Vec<&str> = terms
         .iter()
@@ -220,7 +220,7 @@ async fn import(args: &GroupArgs, embedder: EmbedderArgs, file: Option<PathBuf>,
     };
     let engine =
         StoreArgs::new(args.database.clone(), embedder).create_without_indexes(EngineOptions::default()).await?;
-    engine.synonyms().store().put(&scope, &groups).await?;
+    engine.settings().synonyms().store().put(&scope, &groups).await?;
     let count = groups.len();
     args.report.print(&json!({ "imported": count }), || {
         format!(

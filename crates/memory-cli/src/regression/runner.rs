@@ -153,7 +153,8 @@ impl CaseRunner {
         let mut matching = Vec::new();
         let mut after = None;
         loop {
-            let page = self.engine.timeline(scope, &ScanQuery::newest(records::PAGE_RECORDS).with_after(after)).await?;
+            let query = ScanQuery::newest(records::PAGE_RECORDS).with_after(after);
+            let page = self.engine.history().timeline(scope, &query).await?;
             let remaining = MAX_EXPLAINED - matching.len();
             matching.extend(page.records.into_iter().filter(|record| pattern.matches(record)).take(remaining));
             after = page.next;

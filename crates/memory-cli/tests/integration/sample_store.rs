@@ -59,7 +59,7 @@ pub(crate) async fn fill(database: &Database) {
     let id = twin.id;
     engine.store(&lin, vec![twin], PutMode::Create).await.unwrap();
     engine.forget(&lin, id).await.unwrap();
-    let synonyms = engine.synonyms().store();
+    let synonyms = engine.settings().synonyms().store();
     let tenant = Scope::tenant_wide("default").unwrap();
     synonyms.put(&tenant, &[SynonymGroup::new("KSK", ["Kommando Spezialkräfte"]).with_category("org")]).await.unwrap();
     synonyms.put(&lin, &[SynonymGroup::new("纹身", ["双头鹰"])]).await.unwrap();
@@ -88,10 +88,10 @@ pub(crate) async fn everything(database: &Database) -> String {
         {
             line(serde_json::to_value(tombstone).unwrap());
         }
-        for group in engine.synonyms().store().list(scope).await.unwrap() {
+        for group in engine.settings().synonyms().store().list(scope).await.unwrap() {
             line(serde_json::json!({ "of": scope, "group": group }));
         }
-        for verdict in engine.synonyms().store().verdicts(scope).await.unwrap() {
+        for verdict in engine.settings().synonyms().store().verdicts(scope).await.unwrap() {
             line(serde_json::json!({ "of": scope, "verdict": verdict }));
         }
     }

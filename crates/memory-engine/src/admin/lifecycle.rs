@@ -7,7 +7,7 @@ use memory_engine_core::Result;
 use memory_engine_indexing::{current_runtime, run_blocking};
 use memory_engine_recall::WarmUp;
 
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::{admin::operations::Admin, engine::MemoryEngine, verbs::verb::verb};
 
 /// Maximum time for which [`MemoryEngine::close`] waits for the current batch of the background worker.
 const BATCH_END_TIMEOUT: Duration = Duration::from_secs(10);
@@ -15,7 +15,8 @@ const BATCH_END_TIMEOUT: Duration = Duration::from_secs(10);
 /// Messages whose decision loads the word lists of each language.
 const RULE_SAMPLES: [&str; 2] = ["Where did we go?", "我们去了哪里？"];
 
-impl MemoryEngine {
+/// Lifecycle.
+impl Admin {
     /// Loads dictionaries, and the keyword and vector indexes of the whole store, which the first recall would load
     /// within its [deadline](crate::RecallOptions::deadline). Calls the embedder and the reranker once, so that a model
     /// that starts slowly is ready. Returns the time of each part.
@@ -30,7 +31,7 @@ impl MemoryEngine {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("memory.db");
     /// let memory = MemoryEngine::builder().sqlite(path).build().await?;
-    /// for part in memory.warm_up().await?.parts {
+    /// for part in memory.admin().warm_up().await?.parts {
     ///     println!("{} took {:?}", part.stage, part.took);
     /// }
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
@@ -39,7 +40,7 @@ impl MemoryEngine {
     /// # Errors
     /// The store's error. A model that fails is named in [`WarmUp::degraded`].
     pub async fn warm_up(&self) -> Result<WarmUp> {
-        verb!("warm_up", {}, self.recall_pipeline().warm_up())
+        verb!("warm_up", {}, self.engine.recall_pipeline().warm_up())
     }
 
     /// Loads the dictionaries and word lists that the first recall and the first injection would load, in a thread of
@@ -50,14 +51,14 @@ impl MemoryEngine {
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// let memory = MemoryEngine::builder().in_memory().build().await?;
-    /// memory.load_dictionaries().await?;
+    /// memory.admin().load_dictionaries().await?;
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
     /// ```
     ///
     /// # Errors
     /// `Internal` if the thread stops without a result.
     pub async fn load_dictionaries(&self) -> Result<()> {
-        self.indexed_store().analysis().load_dictionary().await?;
+        self.engine.indexed_store().analysis().load_dictionary().await?;
         run_blocking("load word lists", || {
             let rules = InjectionRules::default();
             for text in RULE_SAMPLES {
@@ -70,6 +71,13 @@ impl MemoryEngine {
         .await
     }
 
+    /// Returns true after [`close`](MemoryEngine::close).
+    pub fn is_closed(&self) -> bool {
+        self.engine.indexed_store().is_closed()
+    }
+}
+
+impl MemoryEngine {
     /// Closes the engine for all its handles: stops the background worker, releases its claimed jobs, and closes the
     /// store, which writes its index caches and merges its log. Later calls fail with `Closed`.
     ///
@@ -85,7 +93,7 @@ impl MemoryEngine {
     /// let lin = Scope::user("lin")?;
     /// memory.remember(&lin, "I live in Porto.").await?;
     /// memory.close().await?;
-    /// assert!(memory.is_closed());
+    /// assert!(memory.admin().is_closed());
     /// assert_eq!(memory.recall(&lin, "Porto").await.unwrap_err().kind(), ErrorKind::Closed);
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
     /// ```
@@ -102,7 +110,7 @@ impl MemoryEngine {
 
     async fn close_all(&self) -> Result<()> {
         current_runtime("close")?;
-        if self.is_closed() {
+        if self.indexed_store().is_closed() {
             // Another call may still be closing the store.
             self.indexed_store().close().await;
             return Ok(());
@@ -110,10 +118,5 @@ impl MemoryEngine {
         let stopped = self.enrichment().worker().stop(BATCH_END_TIMEOUT).await;
         self.indexed_store().close().await;
         stopped
-    }
-
-    /// Returns true after [`close`](Self::close).
-    pub fn is_closed(&self) -> bool {
-        self.indexed_store().is_closed()
     }
 }

@@ -1,15 +1,12 @@
-//! Verbs for operating a store: queues, vectors, tombstones, imports of whole records.
+//! Operating a store: statistics, queues, vectors, tombstones, imports of whole records.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use memory_engine_core::{
-    DamagedRecord, Embedding, Failure, Hit, Job, PutMode, Record, RecordId, Result, ScanQuery, Scope, Terms, Tombstone,
-    Write, WriteResult,
+    DamagedRecord, Embedding, Failure, Hit, Job, PeriodCount, Periods, PutMode, Record, RecordGroup, RecordId, Result,
+    ScanQuery, Scope, Terms, Tombstone, Write, WriteResult,
 };
 use memory_engine_enrichment::{LatencyStats, Progress};
-use memory_engine_recall::RecallOptions;
-use memory_engine_reranker::Reranker;
-use memory_engine_scene::ScenePolicy;
 use memory_engine_vector_store::{Generations, VectorQuery};
 use tracing::{Span, field::Empty};
 
@@ -19,8 +16,8 @@ use crate::{
     verbs::{forget::ForgetReport, turn::Turn, verb::verb},
 };
 
-/// The operations of an engine that an application seldom needs: its job queue, its vectors, its tombstones, and
-/// writing with full control. [`MemoryEngine::admin`] returns it.
+/// The operations of an engine that an application seldom needs: statistics, its job queue, its vectors, its
+/// tombstones, and writing with full control. [`MemoryEngine::admin`] returns it.
 ///
 /// ```
 /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope};
@@ -46,15 +43,7 @@ pub struct Admin {
     pub(crate) engine: MemoryEngine,
 }
 
-impl MemoryEngine {
-    /// Returns the operations that an application seldom needs: job queue, vectors, tombstones, writes with full
-    /// control.
-    pub fn admin(&self) -> Admin {
-        Admin { engine: self.clone() }
-    }
-}
-
-/// Settings of the engine.
+/// Statistics and analysis.
 impl Admin {
     /// Returns at most `limit` recalls within `scope` in which a stage failed or was late, latest first. This process
     /// keeps the latest 200 of all scopes.
@@ -62,19 +51,22 @@ impl Admin {
         self.engine.degraded_log().latest(scope, limit)
     }
 
-    /// Returns the options of recalls whose query has none.
-    pub fn recall_options(&self) -> &RecallOptions {
-        self.engine.options()
+    /// Returns the groups of the records within `scope`: the number of records of each kind, state and application at
+    /// each address, with their times. Lists of users, agents and sessions can be made of them without reading records.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+        verb!("record_groups", scope, {}, self.engine.record_store().record_groups(scope))
     }
 
-    /// Returns the reranker, if there is one.
-    pub fn reranker(&self) -> Option<&Arc<dyn Reranker>> {
-        self.engine.recall_pipeline().parts().reranker.as_ref()
-    }
-
-    /// Returns the scenes that are visible from each scene.
-    pub fn scene_policy(&self) -> &ScenePolicy {
-        self.engine.scene_policy()
+    /// Counts the records within `scope`, in any state, by the period in which they occurred and by kind, for charts.
+    /// The store reads the time and kind of every record within `scope`, but no texts.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
+        verb!("period_counts", scope, {}, self.engine.record_store().period_counts(scope, periods))
     }
 
     /// Returns the index terms of each text, in the same order.
@@ -254,7 +246,7 @@ impl Admin {
     /// let lin = Scope::user("lin")?;
     /// let record = Record::new(lin.clone(), Kind::NOTE, "walnuts on the list", &SystemClock);
     /// admin.check(&record)?;
-    /// let vector = memory.embedder().embed(&["walnuts on the list"], Purpose::Document).await?.remove(0);
+    /// let vector = memory.settings().embedder().embed(&["walnuts on the list"], Purpose::Document).await?.remove(0);
     /// admin.store_embedded(&lin, vec![(record.clone(), vector.clone())], PutMode::Upsert).await?;
     /// // The same for records that are stored: for imports, with vectors that were made elsewhere.
     /// assert_eq!(admin.adopt_vectors(&lin, vec![(record.id, vector.values().to_vec())]).await?, 1);
@@ -269,7 +261,7 @@ impl Admin {
         records: Vec<(Record, Embedding)>,
         mode: PutMode,
     ) -> Result<Vec<WriteResult>> {
-        let space = self.engine.embedder().space();
+        let space = self.engine.settings().embedder().space();
         records.iter().try_for_each(|(_, embedding)| space.check("store", embedding))?;
         let is_single = self.engine.indexed_store().embedding().is_single();
         let write = |(record, embedding): (Record, Embedding)| Write {

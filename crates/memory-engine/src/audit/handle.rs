@@ -12,17 +12,10 @@ use memory_engine_core::{
 
 use crate::{engine::MemoryEngine, verbs::verb::verb};
 
-/// The audit log of an engine. [`MemoryEngine::audit`] creates it.
+/// The audit log of an engine. [`MemoryEngine::audit`] returns it.
 #[derive(Debug, Clone)]
 pub struct Audit {
-    engine: MemoryEngine,
-}
-
-impl MemoryEngine {
-    /// Returns the audit log. It can also be read while nothing is logged.
-    pub fn audit(&self) -> Audit {
-        Audit { engine: self.clone() }
-    }
+    pub(crate) engine: MemoryEngine,
 }
 
 impl Audit {

@@ -1,4 +1,4 @@
-//! The verb that deletes records and certifies it.
+//! Deletes records and certifies it.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,7 +7,6 @@ use memory_engine_core::{
     residue::{PlaceKind, ResidueProbes, ResidueReport, Salt, SearchExtent, SearchedPlace},
 };
 use serde_json::Value;
-use tracing::{Span, field::Empty};
 
 use super::{
     format::{CertifiedRecord, DeletionCertificate, DeletionTarget, RemovalSummary, StoreIdentity, TraceSearch},
@@ -16,10 +15,7 @@ use super::{
 };
 use crate::{
     engine::MemoryEngine,
-    verbs::{
-        forget::{Forget, ForgetReport},
-        verb::verb,
-    },
+    verbs::forget::{Forget, ForgetReport},
 };
 
 /// Maximum number of searches. A slow reader may prevent for a moment that SQLite clears its log.
@@ -27,7 +23,7 @@ const MAX_SEARCHES: usize = 4;
 /// Time between two searches.
 const SEARCH_PAUSE: Duration = Duration::from_millis(500);
 
-/// The result of [`MemoryEngine::forget_with_certificate`].
+/// The result of [`Deletion::forget_with_certificate`](crate::deletion::Deletion::forget_with_certificate).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CertifiedDeletion {
@@ -38,41 +34,15 @@ pub struct CertifiedDeletion {
 }
 
 impl MemoryEngine {
-    /// Forgets records as [`forget`](Self::forget) does. Then searches the store for their traces, and returns a signed
-    /// report of both.
-    ///
-    /// With [`SearchExtent::Database`], every table, index and file is searched, and the time grows with the size of
-    /// the store. The certificate then tells whether other users have the same words: it is for an administrator.
-    /// With [`SearchExtent::Users`], only the rows of the users in question are searched.
-    ///
-    /// Traces are reported, not hidden: check [`DeletionCertificate::is_clean`]. The call can be repeated. For ids, the
-    /// certificate then also covers the records that an earlier call had deleted.
-    ///
-    /// # Errors
-    /// Those of [`forget`](Self::forget). If the search fails, the records are deleted, and the call can be repeated.
-    pub async fn forget_with_certificate(
-        &self,
-        scope: &Scope,
-        target: impl Into<Forget>,
-        key: &CertificateKey,
-        extent: SearchExtent,
-    ) -> Result<CertifiedDeletion> {
-        let note = |span: &Span, deletion: &CertifiedDeletion| {
-            span.record("records", deletion.report.records());
-            span.record("residue", deletion.certificate.residue);
-        };
-        let work = self.acting(self.forget_and_certify(scope, target.into(), key, extent));
-        verb!("forget_with_certificate", scope, { records = Empty, residue = Empty }, work, note)
-    }
-
-    async fn forget_and_certify(
+    /// Forgets records, searches the store for their traces, and signs a report of both.
+    pub(crate) async fn forget_and_certify(
         &self,
         scope: &Scope,
         target: Forget,
         key: &CertificateKey,
         extent: SearchExtent,
     ) -> Result<CertifiedDeletion> {
-        let begun_at = self.clock().now();
+        let begun_at = self.settings().clock().now();
         let salt = Salt::from_bytes(random_bytes()?);
         let mut trace = DeletionTrace::new(salt);
         let kind = match &target {
@@ -88,7 +58,7 @@ impl MemoryEngine {
         traced.probes.extent = extent;
         let found = self.search_for_residue(&traced.probes).await?;
         let residue = found.residue();
-        let (probes, searched_at) = (&traced.probes, self.clock().now());
+        let (probes, searched_at) = (&traced.probes, self.settings().clock().now());
         let certificate = DeletionCertificate {
             // `sign` sets the fields that are empty here.
             format: String::new(),

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use memory_engine_core::{
-    RecordId, Result,
+    RecordId, Result, Scope,
     residue::{PlaceKind, ResidueReport, SearchExtent, SearchedPlace},
 };
 use serde::Serialize;
 
 use super::{format::DeletionCertificate, key::PublicKey};
-use crate::{admin::database_admin, database::Database, engine::MemoryEngine, verbs::verb::verb};
+use crate::{admin::database_admin, database::Database, engine::MemoryEngine};
 
 const SIGNATURE_CHECK: &str = "signature";
 const KEY_CHECK: &str = "public key";
@@ -103,31 +103,24 @@ pub fn verify_signature(
 }
 
 impl MemoryEngine {
-    /// Verifies a certificate against the rows that its users have in the store of this engine. Changes nothing. If the
-    /// signature or the key is wrong, the store is not searched.
-    ///
-    /// # Errors
-    /// `Unauthorized` if the certificate names a record outside of `scope`; otherwise as [`verify`].
-    pub async fn verify_certificate(
+    /// Verifies a certificate against the rows that its users have in the store of this engine.
+    pub(crate) async fn verify_in_store(
         &self,
-        scope: &memory_engine_core::Scope,
+        scope: &Scope,
         certificate: &DeletionCertificate,
         pinned: Option<&PublicKey>,
     ) -> Result<CertificateVerification> {
-        let work = async {
-            scope.authorize("verify certificate", &certificate.scope)?;
-            let probes = certificate.probes()?;
-            for namespace in probes.namespaces() {
-                scope.authorize("verify certificate", namespace)?;
-            }
-            let mut verification = verify_signature(certificate, pinned)?;
-            if verification.is_authentic() {
-                let found = self.record_store().find_residue(&probes).await?;
-                check_store(&mut verification, certificate, &found);
-            }
-            Ok(verification)
-        };
-        verb!("verify_certificate", scope, {}, work)
+        scope.authorize("verify certificate", &certificate.scope)?;
+        let probes = certificate.probes()?;
+        for namespace in probes.namespaces() {
+            scope.authorize("verify certificate", namespace)?;
+        }
+        let mut verification = verify_signature(certificate, pinned)?;
+        if verification.is_authentic() {
+            let found = self.record_store().find_residue(&probes).await?;
+            check_store(&mut verification, certificate, &found);
+        }
+        Ok(verification)
     }
 }
 

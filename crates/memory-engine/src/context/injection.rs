@@ -50,9 +50,9 @@ const RECALL_TIME_SHARE: f64 = 0.9;
 
 /// Decides by rules whether a message calls for memories, recalls them, and renders them for the system prompt.
 ///
-/// Rules, frame and dates exist in Chinese and in English. The engine's [language](MemoryEngine::language) decides; if
-/// it is not set, the language of the message decides about the rules, and that of the latest messages of the
-/// conversation about the frame. Times are in the engine's [zone](MemoryEngine::zone).
+/// Rules, frame and dates exist in Chinese and in English. The engine's [language](crate::Settings::language) decides;
+/// if it is not set, the language of the message decides about the rules, and that of the latest messages of the
+/// conversation about the frame. Times are in the engine's [zone](crate::Settings::zone).
 ///
 /// Pinned memories are part of every injection, also if no rule applies: the latest ones, up to half of the characters
 /// of the block.
@@ -113,8 +113,8 @@ impl Injector {
 
     /// Creates an injector with the default rules, the default block and at most five memories.
     pub fn new(engine: MemoryEngine) -> Self {
-        let deadline = engine.options().deadline;
-        let block = GatewayBlock::default().with_zone(engine.zone().clone());
+        let deadline = engine.settings().recall_options().deadline;
+        let block = GatewayBlock::default().with_zone(engine.settings().zone().clone());
         let rules = InjectionRules::default();
         let limit = Self::DEFAULT_LIMIT;
         Self { engine, rules, block, limit, deadline, retrievers: Retrievers::default(), traces: false }
@@ -129,7 +129,7 @@ impl Injector {
     /// Sets the form of the text. A block without a zone uses the engine's.
     pub fn with_block(mut self, block: GatewayBlock) -> Self {
         self.block = block;
-        self.block.zone.get_or_insert_with(|| self.engine.zone().clone());
+        self.block.zone.get_or_insert_with(|| self.engine.settings().zone().clone());
         self
     }
 
@@ -178,8 +178,8 @@ impl Injector {
         conversation: &[&str],
         excluded: &BTreeSet<RecordId>,
     ) -> Injection {
-        let block_language = self.engine.language().or_else(|| conversation_language(message, conversation));
-        let language = self.engine.language().unwrap_or_else(|| Language::of(message.text));
+        let block_language = self.engine.settings().language().or_else(|| conversation_language(message, conversation));
+        let language = self.engine.settings().language().unwrap_or_else(|| Language::of(message.text));
         let decision = self.rules.decide_in(message, language);
         let mut recalled = RecalledMemories::new(excluded.clone(), self.traces);
         if let Err(error) = self.engine.indexed_store().check_open("injection") {
@@ -225,7 +225,7 @@ impl Injector {
         // A search may have found them, too.
         recalled.consider(MemorySource::Pinned, &pinned);
         recalled.remove_conversation_and_excluded(&mut pinned);
-        let frame = self.engine.language().unwrap_or_else(|| Language::of(message.text));
+        let frame = self.engine.settings().language().unwrap_or_else(|| Language::of(message.text));
         let frame = frame.pick(&self.block.chinese, &self.block.english);
         let included = within_budget(pinned.iter().cloned(), frame.max_chars, frame.max_chars_each);
         recalled.reject(pinned.get(included.len()..).unwrap_or_default(), MemoryOutcome::OverPinnedBudget);
@@ -368,7 +368,7 @@ impl Injector {
     /// Returns the options of a recall that begins now: it ends a little before the injection, so that its results are
     /// used.
     fn recall_options(&self, recalled: &RecalledMemories) -> RecallOptions {
-        let options = self.engine.options().with_limit(self.limit + EXTRA_CANDIDATES);
+        let options = self.engine.settings().recall_options().with_limit(self.limit + EXTRA_CANDIDATES);
         let remaining = self.deadline.mul_f64(RECALL_TIME_SHARE).saturating_sub(recalled.started.elapsed());
         options.with_deadline(options.deadline.min(remaining))
     }
@@ -445,11 +445,11 @@ impl Injector {
         limit: usize,
     ) -> Result<Vec<Record>> {
         let mut filter = filter.and(Filter::eq(Field::State, "active"));
-        if let Some(is_visible) = self.engine.scene_policy().filter(message.scene) {
+        if let Some(is_visible) = self.engine.settings().scene_policy().filter(message.scene) {
             filter = filter.and(is_visible);
         }
         let query = ScanQuery::newest(limit).with_filter(filter);
-        Ok(self.engine.timeline(scope, &query).await?.records)
+        Ok(self.engine.history().timeline(scope, &query).await?.records)
     }
 
     /// Adds recent turns with the same feeling: those labelled with it, and those that contain its words.
@@ -461,7 +461,7 @@ impl Injector {
         within: Duration,
         recalled: &mut RecalledMemories,
     ) {
-        let now = self.engine.clock().now().as_micros();
+        let now = self.engine.settings().clock().now().as_micros();
         let since = now.saturating_sub(i64::try_from(within.as_micros()).unwrap_or(i64::MAX));
         let is_recent = Filter::compare(Field::OccurredAt, Op::Ge, Timestamp::from_micros(since));
         let labels = words.iter().map(String::as_str).chain([emotion]);

@@ -33,7 +33,7 @@ const MAX_MESSAGES: usize = 40;
 /// let lin = Scope::user("lin")?;
 /// memory.remember(&lin, Turn::note("Prefers answers without emoji")).await?;
 /// let opening = OpeningContext::load(&memory, &lin, None).await?;
-/// let rendered = opening.render(500, memory.clock().now(), &TimeZone::UTC, &EstimatedTokens)?;
+/// let rendered = opening.render(500, memory.settings().clock().now(), &TimeZone::UTC, &EstimatedTokens)?;
 /// assert!(rendered.text.contains("Prefers answers without emoji"));
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
@@ -103,15 +103,16 @@ impl OpeningContext {
     /// # Errors
     /// The errors of the store.
     pub async fn load(engine: &MemoryEngine, scope: &Scope, scene: Option<&str>) -> Result<Self> {
-        if scene.is_some_and(|scene| !engine.scene_policy().recalls(scene)) {
+        if scene.is_some_and(|scene| !engine.settings().scene_policy().recalls(scene)) {
             return Ok(Self::default());
         }
-        let visible = scene.and_then(|scene| engine.scene_policy().filter(scene));
+        let visible = scene.and_then(|scene| engine.settings().scene_policy().filter(scene));
         let is_unpinned = Filter::eq(Field::Pinned, false);
         let newest = async |records: Filter, limit: usize| {
             let active = Filter::eq(Field::State, State::Active.as_str());
             let filter = visible.iter().cloned().fold(records.and(active), Filter::and);
-            let mut records = engine.timeline(scope, &ScanQuery::newest(limit).with_filter(filter)).await?.records;
+            let query = ScanQuery::newest(limit).with_filter(filter);
+            let mut records = engine.history().timeline(scope, &query).await?.records;
             records.reverse();
             Ok::<_, Error>(records)
         };

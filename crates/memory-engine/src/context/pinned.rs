@@ -15,14 +15,13 @@ pub(crate) fn pinned_filter() -> Filter {
     Filter::eq(Field::Pinned, true).and(Filter::eq(Field::State, State::Active.as_str()))
 }
 
-impl MemoryEngine {
-    /// Returns at most `limit` active pinned records that are visible from `scope`, the latest first.
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn pinned(&self, scope: &Scope, limit: usize) -> Result<Vec<Record>> {
-        Ok(self.timeline(scope, &ScanQuery::newest(limit).with_filter(pinned_filter())).await?.records)
-    }
+/// Returns at most `limit` active pinned records that are visible from `scope`, the latest first.
+///
+/// # Errors
+/// The store's error.
+pub async fn pinned_records(engine: &MemoryEngine, scope: &Scope, limit: usize) -> Result<Vec<Record>> {
+    let query = ScanQuery::newest(limit).with_filter(pinned_filter());
+    Ok(engine.history().timeline(scope, &query).await?.records)
 }
 
 /// Returns the first records whose texts fit into the budget of pinned records, next to memories of at most `max_chars`

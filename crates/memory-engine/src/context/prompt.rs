@@ -12,7 +12,7 @@ use memory_engine_recall::{Degraded, RecallHit, RecallQuery};
 use tracing::{Span, field::Empty};
 
 use crate::{
-    context::pinned::{MAX_PINNED, within_budget},
+    context::pinned::{MAX_PINNED, pinned_records, within_budget},
     engine::MemoryEngine,
     verbs::verb::verb,
 };
@@ -58,12 +58,6 @@ pub struct PromptContext {
 }
 
 impl MemoryEngine {
-    /// Returns a text block for memories with this engine's [zone](Self::zone) and [language](Self::language).
-    pub fn memory_block(&self) -> MemoryBlock {
-        let block = self.language().map_or_else(MemoryBlock::default, MemoryBlock::in_language);
-        block.with_zone(self.zone().clone())
-    }
-
     /// Returns the memories that are relevant to the query as text for a prompt, within a limit of tokens. Pinned
     /// memories come first, up to half of the memories' characters.
     ///
@@ -95,7 +89,7 @@ impl MemoryEngine {
             persona: String::new(),
             recent: 0,
             max_tokens: 1000,
-            block: self.memory_block(),
+            block: self.settings().memory_block(),
             counter: Arc::new(EstimatedTokens),
         }
     }
@@ -121,7 +115,8 @@ impl ContextRequest {
         self
     }
 
-    /// Sets heading, zone and line length of the list of memories. Default: [`MemoryEngine::memory_block`].
+    /// Sets heading, zone and line length of the list of memories. Default:
+    /// [`Settings::memory_block`](crate::Settings::memory_block).
     pub fn block(mut self, block: MemoryBlock) -> Self {
         self.block = block;
         self
@@ -149,13 +144,13 @@ impl ContextRequest {
         let recall = self.engine.recall(&self.scope, self.query.clone()).await?;
         let is_recent = |record: &&Record| recent.iter().any(|turn| turn.id == record.id);
         let mut block = self.block.clone();
-        let mut pinned = self.engine.pinned(&self.scope, MAX_PINNED).await?;
+        let mut pinned = pinned_records(&self.engine, &self.scope, MAX_PINNED).await?;
         pinned.retain(|record| !is_recent(&record));
         let pinned = within_budget(pinned, block.max_chars, block.max_chars_each);
         let relevant = recall.relevant().map(|hit| &hit.record).filter(|record| !is_recent(record));
         let relevant = relevant.filter(|record| pinned.iter().all(|pinned| pinned.id != record.id));
         let memories: Vec<&Record> = pinned.iter().chain(relevant).collect();
-        block.zone.get_or_insert_with(|| self.engine.zone().clone());
+        block.zone.get_or_insert_with(|| self.engine.settings().zone().clone());
         let recent_budget = token_share(self.max_tokens, RECENT_SHARE);
         // The separators before and after the memories.
         let separator_tokens = 2 * self.counter.count(ContextPlan::LAYER_SEPARATOR);
@@ -192,7 +187,7 @@ impl ContextRequest {
         }
         let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
         let query = ScanQuery::newest(self.recent).with_filter(turns);
-        let mut turns = self.engine.timeline(&self.scope, &query).await?.records;
+        let mut turns = self.engine.history().timeline(&self.scope, &query).await?.records;
         turns.reverse();
         Ok(turns)
     }

@@ -4,17 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{Field, Filter, FilterValue, Record, RecordId, Result, ScanQuery, Scope};
 use serde::Serialize;
-use tracing::{Span, field::Empty};
 
 use crate::{
     engine::MemoryEngine,
-    verbs::{
-        forget::{Forget, PAGE_ROWS, everything},
-        verb::verb,
-    },
+    verbs::forget::{Forget, PAGE_ROWS, everything},
 };
 
-/// The records that [`forget`](MemoryEngine::forget) would remove. [`MemoryEngine::preview_forget`] returns it.
+/// The records that [`forget`](MemoryEngine::forget) would remove.
+/// [`Deletion::preview`](crate::deletion::Deletion::preview) returns it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ForgetPreview {
@@ -53,40 +50,8 @@ struct PreviewBuilder<'e> {
 }
 
 impl MemoryEngine {
-    /// Returns the records that [`forget`](Self::forget) would remove now. Changes nothing. `sample` is the maximum
-    /// number of selected records, and of derived ones, that it contains; it counts all of them.
-    ///
-    /// All selected records are read. If `scope` covers several users and the target is a filter, records of two users
-    /// with exactly the same time and sequence may be missed.
-    ///
-    /// ```
-    /// use memory_engine::{Forget, MemoryEngine, Scope};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let memory = MemoryEngine::builder().in_memory().build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// memory.remember(&lin, "The spare key is under the mat").await?;
-    ///
-    /// let preview = memory.preview_forget(&lin, Forget::Everything, 10).await?;
-    /// assert_eq!(preview.selected_sample[0].text, "The spare key is under the mat");
-    /// assert_eq!(memory.forget(&lin, Forget::Everything).await?.records(), preview.records());
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// `InvalidInput` for an invalid filter; the store's error.
-    pub async fn preview_forget(
-        &self,
-        scope: &Scope,
-        target: impl Into<Forget>,
-        sample: usize,
-    ) -> Result<ForgetPreview> {
-        let note = |span: &Span, preview: &ForgetPreview| _ = span.record("records", preview.records());
-        let work = self.build_preview(scope, target.into(), sample);
-        verb!("preview_forget", scope, { records = Empty }, work, note)
-    }
-
-    async fn build_preview(&self, scope: &Scope, target: Forget, sample: usize) -> Result<ForgetPreview> {
+    /// Returns the records that a deletion would remove now.
+    pub(super) async fn build_preview(&self, scope: &Scope, target: Forget, sample: usize) -> Result<ForgetPreview> {
         let mut builder = PreviewBuilder {
             engine: self,
             sample,
@@ -100,8 +65,7 @@ impl MemoryEngine {
             Forget::Everything => {
                 builder.select_matching(scope, everything()).await?;
                 if *scope == scope.namespace() {
-                    let synonyms = self.synonyms();
-                    let store = synonyms.store();
+                    let store = self.settings().synonyms().store();
                     builder.preview.synonyms =
                         store.list(scope).await?.len() as u64 + store.verdicts(scope).await?.len() as u64;
                 }

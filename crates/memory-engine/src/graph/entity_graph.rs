@@ -9,7 +9,7 @@ use memory_engine_recall::{GraphFacts, GraphFactsQuery};
 
 use crate::{builder::Builder, engine::MemoryEngine, verbs::verb::verb};
 
-/// The entities and relations in an engine's memories.
+/// The entities and relations in an engine's memories. [`MemoryEngine::graph`] returns it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -33,14 +33,7 @@ use crate::{builder::Builder, engine::MemoryEngine, verbs::verb::verb};
 /// ```
 #[derive(Debug, Clone)]
 pub struct EntityGraph {
-    engine: MemoryEngine,
-}
-
-impl MemoryEngine {
-    /// Returns a handle on the entities and relations in the memories.
-    pub fn graph(&self) -> EntityGraph {
-        EntityGraph { engine: self.clone() }
-    }
+    pub(crate) engine: MemoryEngine,
 }
 
 impl EntityGraph {

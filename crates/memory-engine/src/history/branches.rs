@@ -1,24 +1,12 @@
-//! Verbs for branches of a conversation.
+//! Creates branches of a conversation.
 
 use memory_engine_core::{Error, ErrorKind, Kind, Outcome, PutMode, Record, Result, Scope, Trust};
-use memory_engine_recall::{Fork, ancestors, fork_id, fork_of, on_branch};
+use memory_engine_recall::{Fork, ancestors, fork_id, on_branch};
 
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::engine::MemoryEngine;
 
 impl MemoryEngine {
-    /// Creates a branch of a conversation. `scope` names the session and the new branch.
-    ///
-    /// From then on [`recall`](Self::recall), [`timeline`](Self::timeline) and the injection on that branch include the
-    /// records that [`Fork::inherits`] selects. `get`, `scan` and `forget` use only the records of the branch itself.
-    ///
-    /// # Errors
-    /// `InvalidInput` if `scope` names no user, session or branch, or the branch would be its own ancestor; `Conflict`
-    /// if the branch was forked before, or forgotten.
-    pub async fn fork(&self, scope: &Scope, fork: Fork) -> Result<()> {
-        verb!("fork", scope, {}, self.acting(self.create_branch(scope, fork)))
-    }
-
-    async fn create_branch(&self, scope: &Scope, fork: Fork) -> Result<()> {
+    pub(super) async fn create_branch(&self, scope: &Scope, fork: Fork) -> Result<()> {
         let branch = self.check_fork(scope, &fork).await?;
         let conflict = |message: String| Error::new(ErrorKind::Conflict, "fork", message);
         match self.store_records(scope, vec![fork_record(self, scope, &fork)], PutMode::Create).await {
@@ -30,14 +18,6 @@ impl MemoryEngine {
             ),
             outcome => outcome.map(drop),
         }
-    }
-
-    /// Returns the fork that began the branch of `scope`, if there was one.
-    ///
-    /// # Errors
-    /// The store's error; `Corrupt` if the record of the fork cannot be read.
-    pub async fn fork_of(&self, scope: &Scope) -> Result<Option<Fork>> {
-        verb!("fork_of", scope, {}, fork_of(self.indexed_store(), scope))
     }
 
     /// Returns the name of the new branch if the fork is valid.
@@ -57,7 +37,7 @@ impl MemoryEngine {
 
 /// Returns the record that stores a fork.
 fn fork_record(engine: &MemoryEngine, scope: &Scope, fork: &Fork) -> Record {
-    let mut record = Record::new(scope.clone(), Kind::ledger("fork"), "a branch begins", engine.clock());
+    let mut record = Record::new(scope.clone(), Kind::ledger("fork"), "a branch begins", engine.settings().clock());
     record.id = fork_id(scope);
     record.trust = Trust::Tool;
     if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(fork) {

@@ -1,4 +1,4 @@
-//! Verbs that retract records, so that they can be restored.
+//! Retracts records, so that they can be restored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use memory_engine_core::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tracing::{Span, field::Empty};
+use tracing::Span;
 
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::engine::MemoryEngine;
 
 /// Maximum number of rounds that retract records derived meanwhile.
 const MAX_ROUNDS: usize = 5;
@@ -20,29 +20,8 @@ const MAX_ROUNDS: usize = 5;
 const ENTRY_MAX_RECORDS: usize = 3000;
 const PAGE_ROWS: usize = 500;
 
-/// The part of a conversation to retract. In JSON `{"last": 2}` or `{"to": 7}`.
-///
-/// ```
-/// use memory_engine::{MemoryEngine, Scope, Turn, history::Rewind};
-///
-/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// let memory = MemoryEngine::builder().in_memory().build().await?;
-/// let story = Scope::user("lin")?.with_session("story")?;
-/// for (n, text) in [(1, "桥还在"), (2, "桥烧着了"), (3, "桥塌了")] {
-///     memory.remember(&story, Turn::assistant(text).with_sequence(n)).await?;
-/// }
-///
-/// memory.rewind(&story, Rewind::Last(1)).await?;
-/// let retraction = memory.rewind(&story, Rewind::To(1)).await?;
-/// assert_eq!(memory.recall(&story, "桥").await?.hits.len(), 1);
-/// assert_eq!(memory.restore(&story, retraction.id).await?, 1); // undone
-/// assert_eq!(memory.recall(&story, "桥").await?.hits.len(), 2);
-///
-/// let wrong = memory.remember(&story, "It was a ferry").await?;
-/// let retraction = memory.retract(&story, &[wrong], "a mistake").await?;
-/// assert_eq!(memory.retractions(&story, 9).await?[0].reason, retraction.reason);
-/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-/// ```
+/// The part of a conversation that [`History::rewind`](crate::history::History::rewind) retracts. In JSON `{"last": 2}`
+/// or `{"to": 7}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -57,7 +36,7 @@ pub enum Rewind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Retraction {
-    /// The id that [`restore`](MemoryEngine::restore) takes.
+    /// The id that [`History::restore`](crate::history::History::restore) takes.
     pub id: RecordId,
     /// The reason that the caller gave.
     pub reason: String,
@@ -84,18 +63,8 @@ const REASON_KEY: &str = "reason";
 const REWIND_REASON: &str = "rewind";
 
 impl MemoryEngine {
-    /// Retracts the end of a conversation and everything derived from it. None of it is recalled once this returns.
-    /// `scope` is an address (with session and branch, if there are any). If there is nothing to retract, the
-    /// retraction is empty.
-    ///
-    /// # Errors
-    /// The store's; `Conflict` if others keep writing to the same records.
-    pub async fn rewind(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
-        let work = self.acting(self.retract_end(scope, rewind));
-        verb!("rewind", scope, { records = Empty }, work, note_retraction)
-    }
-
-    async fn retract_end(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
+    /// Retracts the end of a conversation and everything derived from it.
+    pub(super) async fn retract_end(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
         let is_of_conversation = |record: &Record| record.scope == *scope && !record.kind.is_ledger();
         let (filter, limit) = match rewind {
             Rewind::Last(count) => (Filter::eq(Field::Kind, Kind::TURN.as_str()), count),
@@ -116,21 +85,10 @@ impl MemoryEngine {
         self.retract_records(scope, &ids, REWIND_REASON).await
     }
 
-    /// Retracts wrong records within `scope`, and everything derived from them. They stay stored, as
-    /// [`State::Revoked`], and are no longer recalled. Records that do not exist or are retracted already are skipped.
-    /// A pending record is [rejected](Self::reject). The reason is deleted as soon as the text of one of these records
-    /// changes or the record is forgotten, except for derived summaries and profiles, which the engine derives again.
-    ///
-    /// # Errors
-    /// The store's; `Conflict` if others keep writing to the same records.
-    pub async fn retract(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
-        let work = self.acting(self.retract_records(scope, ids, reason));
-        verb!("retract", scope, { ids = ids.len(), records = Empty }, work, note_retraction)
-    }
-
+    /// Retracts records within `scope`, and everything derived from them.
     pub(crate) async fn retract_records(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
-        let mut retraction =
-            Retraction { id: RecordId::new(), reason: reason.to_owned(), at: self.clock().now(), records: Vec::new() };
+        let at = self.settings().clock().now();
+        let mut retraction = Retraction { id: RecordId::new(), reason: reason.to_owned(), at, records: Vec::new() };
         let user = scope.namespace();
         self.retract_with_retries(scope, scope, ids, &mut retraction).await?;
         // A job may have derived records meanwhile. Once the sources are not active, no job derives more.
@@ -231,9 +189,9 @@ impl MemoryEngine {
         Ok(retracted_ids)
     }
 
-    /// Returns the writes that reject one pending record, as [`reject`](Self::reject).
+    /// Returns the writes that reject one pending record.
     pub(crate) fn rejection_writes(&self, scope: &Scope, mut record: Record, reason: &str) -> [Write; 3] {
-        let (id, at) = (RecordId::new(), self.clock().now());
+        let (id, at) = (RecordId::new(), self.settings().clock().now());
         let retraction = Retraction { id, reason: reason.to_owned(), at, records: vec![record.id] };
         let entry = self.ledger_entry(scope, &retraction, &[RetractedRecord { id: record.id, state: record.state }]);
         let reason = self.reason_entry(scope, &retraction, retraction.records.clone());
@@ -270,24 +228,14 @@ impl MemoryEngine {
     }
 
     fn empty_entry(&self, scope: &Scope, retraction: &Retraction, text: &str) -> Record {
-        let mut entry = Record::new(scope.clone(), Kind::ledger("retraction"), text, self.clock());
+        let mut entry = Record::new(scope.clone(), Kind::ledger("retraction"), text, self.settings().clock());
         entry.trust = Trust::Tool;
         entry.metadata.insert(RETRACTION.into(), json!(retraction.id));
         entry
     }
 
-    /// Restores the records of a retraction that have not changed since. Returns their number. Summaries and profiles
-    /// that the engine writes are not restored but written again.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such retraction within `scope`; the store's error.
-    pub async fn restore(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
-        let note = |span: &Span, records: &u64| _ = span.record("records", *records);
-        let work = self.acting(self.restore_records(scope, retraction));
-        verb!("restore", scope, { records = Empty }, work, note)
-    }
-
-    async fn restore_records(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
+    /// Restores the records of a retraction that have not changed since.
+    pub(super) async fn restore_records(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
         let entries = self.ledger_entries(scope, Some(retraction)).await?;
         if entries.is_empty() {
             let message = format!("there is no retraction {retraction} here; `retractions` lists them");
@@ -330,15 +278,8 @@ impl MemoryEngine {
         (is_summary && self.enrichment().does(Job::Summary)) || self.enrichment().turns().writes_profile(record)
     }
 
-    /// Returns at most `limit` retractions within `scope` that can be restored, the latest first.
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
-        verb!("retractions", scope, { limit = limit }, self.list_retractions(scope, limit))
-    }
-
-    async fn list_retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
+    /// Returns the retractions that can be restored, the latest first.
+    pub(super) async fn list_retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
         let mut found: Vec<Retraction> = Vec::new();
         for entry in self.ledger_entries(scope, None).await? {
             let Some(id) = entry.metadata.get(RETRACTION).and_then(|id| serde_json::from_value(id.clone()).ok()) else {

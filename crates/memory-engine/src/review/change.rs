@@ -8,10 +8,7 @@ use crate::engine::MemoryEngine;
 
 impl MemoryEngine {
     /// Returns an active record as it will be once a person accepts the change of it that waits. `None` if none waits.
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn waiting_change(&self, current: &Record) -> Result<Option<Record>> {
+    pub(super) async fn waiting_change(&self, current: &Record) -> Result<Option<Record>> {
         let id = waiting_id(current);
         let change = self.indexed_store().get_unexpired(&current.scope, &[id]).await?.pop().flatten();
         let change = change.filter(|change| change.state == State::Pending);

@@ -5,7 +5,7 @@ use memory_engine_core::{
 };
 use serde::Serialize;
 
-/// A query for pending records. [`MemoryEngine::pending_reviews`](crate::MemoryEngine::pending_reviews) runs it.
+/// A query for pending records. [`Review::pending`](crate::review::Review::pending) runs it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ReviewQuery {
@@ -126,7 +126,7 @@ pub struct ReviewPage {
     pub total: u64,
 }
 
-/// The result of [`MemoryEngine::accept`](crate::MemoryEngine::accept).
+/// The result of [`Review::accept`](crate::review::Review::accept).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ReviewReport {

@@ -12,11 +12,7 @@ use memory_engine_core::{
 use serde_json::Value;
 
 use super::change;
-use crate::{
-    admin::operations::Admin,
-    engine::MemoryEngine,
-    verbs::{turn::Turn, verb::verb},
-};
+use crate::engine::MemoryEngine;
 
 /// The outcome of storing a record of a source that may be reviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,20 +25,13 @@ pub struct StoredRecord {
 }
 
 impl MemoryEngine {
-    /// As [`remember`](Self::remember), for a statement of this source: if the policy reviews the source, the record is
-    /// pending.
-    ///
-    /// # Errors
-    /// As [`remember`](Self::remember); `Unauthorized` if the policy rejects the source.
-    pub async fn remember_from(&self, source: ReviewSource, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
-        if self.review_policy().mode(source) == ReviewMode::Automatic {
-            return self.remember(scope, turn).await;
-        }
-        let record = turn.into().into_record(scope, self.clock());
-        verb!("remember_from", scope, {}, self.acting(self.remember_reviewed(source, scope, record)))
-    }
-
-    async fn remember_reviewed(&self, source: ReviewSource, scope: &Scope, record: Record) -> Result<RecordId> {
+    /// Stores a statement of a source that is not automatic.
+    pub(super) async fn remember_reviewed(
+        &self,
+        source: ReviewSource,
+        scope: &Scope,
+        record: Record,
+    ) -> Result<RecordId> {
         let id = record.id;
         let stored = self.store_from(source, scope, vec![record], PutMode::Upsert).await?;
         if stored.iter().any(|stored| is_blocked(&stored.result)) {
@@ -52,7 +41,7 @@ impl MemoryEngine {
         Ok(id)
     }
 
-    /// Stores records of this source, as [`Admin::store_from`].
+    /// Stores records of this source, as [`Review::store_from`](crate::review::Review::store_from).
     pub(crate) async fn store_from(
         &self,
         source: ReviewSource,
@@ -61,7 +50,7 @@ impl MemoryEngine {
         mode: PutMode,
     ) -> Result<Vec<StoredRecord>> {
         self.require_accepted_source(source)?;
-        if self.review_policy().mode(source) == ReviewMode::Automatic {
+        if self.settings().review_policy().mode(source) == ReviewMode::Automatic {
             let written = self.store_records(scope, records, mode).await?;
             return Ok(written.into_iter().map(|result| StoredRecord { result, is_pending: false }).collect());
         }
@@ -149,7 +138,7 @@ impl MemoryEngine {
     /// # Errors
     /// `Unauthorized` if it does.
     pub(crate) fn require_accepted_source(&self, source: ReviewSource) -> Result<()> {
-        if self.review_policy().mode(source) == ReviewMode::Reject { Err(rejected(source)) } else { Ok(()) }
+        if self.settings().review_policy().mode(source) == ReviewMode::Reject { Err(rejected(source)) } else { Ok(()) }
     }
 
     /// Returns the stored version of each record, if there is one at the same address.
@@ -169,42 +158,19 @@ impl MemoryEngine {
 
     /// Returns a record of a reviewed source as it is stored. `None` if the stored one stays as it is.
     fn apply_review_policy(&self, source: ReviewSource, record: Record, stored: Option<&Record>) -> Option<Record> {
-        let Some(stored) = stored else { return self.review_policy().apply(source, record) };
+        let Some(stored) = stored else { return self.settings().review_policy().apply(source, record) };
         // A reviewer has changed the text.
         let was_edited = Edit::all_of(stored).iter().any(|edit| edit.text == record.text);
         if stored.content_hash() != record.content_hash() {
-            return if was_edited { None } else { self.review_policy().apply(source, record) };
+            return if was_edited { None } else { self.settings().review_policy().apply(source, record) };
         }
         match stored.state {
             State::Revoked if is_rejected(stored) => None,
             State::Active => Some(record),
             State::Revoked | State::Pending | State::Superseded | State::Deleted => {
-                self.review_policy().apply(source, record)
+                self.settings().review_policy().apply(source, record)
             }
         }
-    }
-}
-
-impl Admin {
-    /// As [`MemoryEngine::store`], for records of this source, such as an import. If the
-    /// [policy](MemoryEngine::review_policy) reviews the source, new and changed records are pending, and those that a
-    /// person accepted, rejected or edited stay so. A change that a [tool](ReviewSource::Tools) makes to an active
-    /// record waits in a record of its own, whose id is in the result: the active one stays as it is until then, and
-    /// gets the new text, metadata and time when a person accepts the change.
-    ///
-    /// # Errors
-    /// As [`MemoryEngine::store`]; `Unauthorized` if the policy rejects the source, and if a person has rejected or
-    /// edited the same text of a tool.
-    pub async fn store_from(
-        &self,
-        source: ReviewSource,
-        scope: &Scope,
-        records: Vec<Record>,
-        mode: PutMode,
-    ) -> Result<Vec<StoredRecord>> {
-        let count = records.len();
-        let work = self.engine.acting(self.engine.store_from(source, scope, records, mode));
-        verb!("admin.store_from", scope, { records = count }, work)
     }
 }
 

@@ -206,8 +206,8 @@ impl<'e> Copier<'e> {
     }
 
     async fn copy_synonyms(&mut self, scope: &Scope) -> Result<()> {
-        let source = self.source.synonyms().store();
-        let target = self.target.synonyms().store();
+        let source = self.source.settings().synonyms().store();
+        let target = self.target.settings().synonyms().store();
         let known: BTreeMap<_, _> = target.list(scope).await?.into_iter().map(|group| (group.key(), group)).collect();
         let mut new = source.list(scope).await?;
         new.retain(|group| known.get(&group.key()) != Some(group));

@@ -173,7 +173,7 @@ impl<'e> Merge<'e> {
         let scope = &scope.namespace();
         let source = StoreSnapshot::read(self.source, scope, &mut self.on_progress).await?;
         let target = StoreSnapshot::read(self.target, scope, &mut self.on_progress).await?;
-        let plan = Plan::of(&source, &target, self.target.clock().now());
+        let plan = Plan::of(&source, &target, self.target.settings().clock().now());
         self.report.namespaces += 1;
         self.report.unchanged += plan.unchanged.len() as u64;
         self.report.deleted += plan.deleted.len() as u64;
@@ -312,8 +312,8 @@ impl<'e> Merge<'e> {
     }
 
     async fn merge_synonyms(&mut self, scope: &Scope) -> Result<()> {
-        let source = self.source.synonyms().store();
-        let target = self.target.synonyms().store();
+        let source = self.source.settings().synonyms().store();
+        let target = self.target.settings().synonyms().store();
         let groups = synonyms::groups(source.list(scope).await?, target.list(scope).await?);
         let verdicts = synonyms::verdicts(source.verdicts(scope).await?, target.verdicts(scope).await?);
         self.report.synonyms += groups.len() as u64;

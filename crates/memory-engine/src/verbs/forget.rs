@@ -146,8 +146,8 @@ impl MemoryEngine {
         let mut report = ForgetReport { removed, synonyms: 0 };
         if is_everything && *scope == scope.namespace() {
             report.removed += self.forget_unreachable(scope, affected).await?;
-            report.synonyms = self.synonyms().store().clear(scope).await?;
-            self.synonyms().forget(scope);
+            report.synonyms = self.settings().synonyms().store().clear(scope).await?;
+            self.settings().synonyms().forget(scope);
         }
         if is_everything {
             self.remove_marks(scope).await?;
@@ -161,7 +161,8 @@ impl MemoryEngine {
         if self.indexed_store().scan(scope, &first_page).await?.next.is_none() {
             return Ok(());
         }
-        let mut mark = Record::new(scope.clone(), Kind::FORGETTING, "everything here is being deleted", self.clock());
+        let clock = self.settings().clock();
+        let mut mark = Record::new(scope.clone(), Kind::FORGETTING, "everything here is being deleted", clock);
         mark.trust = Trust::Tool;
         self.record_store().put(scope, vec![Write::new(mark, PutMode::Create)]).await.map(drop)
     }

@@ -91,7 +91,7 @@ impl ImportItem for Record {
 
 impl ImportItem for Turn {
     fn into_record(self, engine: &MemoryEngine, scope: &Scope) -> Record {
-        Turn::into_record(self, scope, engine.clock())
+        Turn::into_record(self, scope, engine.settings().clock())
     }
 }
 

@@ -1,10 +1,7 @@
 //! Verbs that read: recall and look-ups.
 
-use memory_engine_core::{
-    Page, PeriodCount, Periods, Record, RecordGroup, RecordId, Result, ScanQuery, Scope, Stats, Timestamp,
-    observe::count_recall,
-};
-use memory_engine_recall::{EnhancedRecall, Enhancement, Explanation, ReadScope, Recall, RecallQuery};
+use memory_engine_core::{Page, Record, RecordId, Result, ScanQuery, Scope, Stats, observe::count_recall};
+use memory_engine_recall::{EnhancedRecall, Enhancement, Explanation, Recall, RecallQuery};
 use tracing::{Span, field::Empty};
 
 use crate::{engine::MemoryEngine, verbs::verb::verb};
@@ -19,10 +16,10 @@ impl MemoryEngine {
         let query = query.into();
         let work = async {
             let outcome = self.recall_pipeline().recall(scope, &query).await;
-            self.degraded_log().note(self.clock().as_ref(), scope, &query.text, outcome.as_ref());
+            self.degraded_log().note(self.settings().clock().as_ref(), scope, &query.text, outcome.as_ref());
             outcome
         };
-        let limit = query.limit.unwrap_or_else(|| query.options.unwrap_or(*self.options()).limit);
+        let limit = query.limit.unwrap_or_else(|| query.options.unwrap_or(*self.settings().recall_options()).limit);
         verb!("recall", scope, { limit = limit, hits = Empty, relevant = Empty, degraded = Empty }, work, note_recall)
     }
 
@@ -42,7 +39,7 @@ impl MemoryEngine {
         let work = async {
             let outcome = self.recall_pipeline().recall_enhanced(scope, &query, enhancement).await;
             let recall = outcome.as_ref().map(|enhanced| &enhanced.recall);
-            self.degraded_log().note(self.clock().as_ref(), scope, &query.text, recall);
+            self.degraded_log().note(self.settings().clock().as_ref(), scope, &query.text, recall);
             outcome
         };
         let fields = |span: &Span, enhanced: &EnhancedRecall| note_recall(span, &enhanced.recall);
@@ -108,76 +105,6 @@ impl MemoryEngine {
         verb!("scan", scope, { limit = query.limit, records = Empty }, work, note_page)
     }
 
-    /// Returns a page of records as a branch sees them; for any other scope the same as [`scan`](Self::scan).
-    ///
-    /// # Errors
-    /// As [`scan`](Self::scan).
-    pub async fn timeline(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
-        let store = self.indexed_store();
-        let work = async { ReadScope::resolve(store, scope).await?.scan(store, query).await };
-        verb!("timeline", scope, { limit = query.limit, records = Empty }, work, note_page)
-    }
-
-    /// Returns a page of the memories that were current at a time, as they were then: with the text, the state and the
-    /// validity of the time, and without what was recorded later. [`Record::as_of`] defines what is visible at a time.
-    /// The filter of the query applies to the records as they were. A record that was deleted since is never returned.
-    ///
-    /// ```
-    /// use std::{sync::Arc, time::Duration};
-    /// use memory_engine::{MemoryEngine, ScanQuery, Scope, testing::ManualClock};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let clock = Arc::new(ManualClock::new("2026-03-01T09:00:00Z".parse()?));
-    /// let memory = MemoryEngine::builder().in_memory().clock(clock.clone()).build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// let key = memory.remember(&lin, "The spare key is under the mat").await?;
-    /// clock.advance(Duration::from_secs(24 * 60 * 60));
-    /// memory.update(&lin, key, "The spare key is with Mo").await?;
-    /// memory.remember(&lin, "Mo moved to Porto").await?;
-    ///
-    /// let page = memory.scan_as_of(&lin, &ScanQuery::oldest(10), "2026-03-01T12:00:00Z".parse()?).await?;
-    /// let texts: Vec<&str> = page.records.iter().map(|record| record.text.as_str()).collect();
-    /// assert_eq!(texts, ["The spare key is under the mat"]);
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// As [`scan`](Self::scan).
-    pub async fn scan_as_of(&self, scope: &Scope, query: &ScanQuery, time: Timestamp) -> Result<Page> {
-        let work = self.indexed_store().scan_as_of(scope, query, time);
-        verb!("scan_as_of", scope, { limit = query.limit, records = Empty }, work, note_page)
-    }
-
-    /// Returns the records with these ids as they were at a time, in the same order; `None` for an id that is not
-    /// within `scope`, or was not a current memory then. [`Record::as_of`] defines what is visible at a time.
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn get_as_of(&self, scope: &Scope, ids: &[RecordId], time: Timestamp) -> Result<Vec<Option<Record>>> {
-        let note =
-            |span: &Span, found: &Vec<Option<Record>>| _ = span.record("records", found.iter().flatten().count());
-        let work = self.indexed_store().get_as_of(scope, ids, time);
-        verb!("get_as_of", scope, { ids = ids.len(), records = Empty }, work, note)
-    }
-
-    /// Returns the groups of the records within `scope`: the number of records of each kind, state and application at
-    /// each address, with their times. Lists of users, agents and sessions can be made of them without reading records.
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
-        verb!("record_groups", scope, {}, self.record_store().record_groups(scope))
-    }
-
-    /// Counts the records within `scope`, in any state, by the period in which they occurred and by kind, for charts.
-    /// The store reads the time and kind of every record within `scope`, but no texts.
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
-        verb!("period_counts", scope, {}, self.record_store().period_counts(scope, periods))
-    }
-
     /// Counts records and queued jobs within `scope`.
     ///
     /// # Errors
@@ -199,6 +126,6 @@ fn note_recall(span: &Span, recall: &Recall) {
     span.record("degraded", stages.join(","));
 }
 
-fn note_page(span: &Span, page: &Page) {
+pub(crate) fn note_page(span: &Span, page: &Page) {
     span.record("records", page.records.len());
 }

@@ -1,13 +1,12 @@
-//! Reading every record of a scope as a stream, and the records derived from others.
+//! Reading every record of a scope as a stream.
 
 use futures_util::{
     Stream, TryStreamExt,
     stream::{self, BoxStream},
 };
-use memory_engine_core::{Cursor, Filter, Order, Page, Record, RecordId, Result, ScanQuery, Scope, Timestamp};
-use tracing::{Span, field::Empty};
+use memory_engine_core::{Cursor, Filter, Order, Page, Record, Result, ScanQuery, Scope, Timestamp};
 
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::engine::MemoryEngine;
 
 /// Number of records read at a time.
 const PAGE_ROWS: usize = 500;
@@ -48,36 +47,6 @@ impl MemoryEngine {
     pub fn records(&self, scope: &Scope) -> RecordQuery {
         RecordQuery { engine: self.clone(), scope: scope.clone(), query: ScanQuery::oldest(PAGE_ROWS), as_of: None }
     }
-
-    /// Returns the records within `scope` that were derived from these, directly or through others, in any state and
-    /// ordered by id: for example the facts and summaries that were made of some turns.
-    ///
-    /// ```
-    /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// let turn = memory.remember(&lin, "I'm allergic to seafood.").await?;
-    /// memory.drain(&lin, |_| ()).await?;
-    ///
-    /// let derived = memory.derived(&lin, &[turn]).await?;
-    /// assert!(derived.iter().any(|record| record.kind == memory_engine::Kind::FACT));
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Record>> {
-        let note = |span: &Span, found: &Vec<Record>| _ = span.record("records", found.len());
-        let work = async {
-            let now = self.clock().now();
-            let mut derived = self.indexed_store().get_derived(scope, ids).await?;
-            derived.retain(|record| !record.is_expired(now));
-            Ok(derived)
-        };
-        verb!("derived", scope, { ids = ids.len(), records = Empty }, work, note)
-    }
 }
 
 impl RecordQuery {
@@ -91,7 +60,7 @@ impl RecordQuery {
     }
 
     /// Reads the memories that were current at this time, as they were then: see
-    /// [`scan_as_of`](MemoryEngine::scan_as_of). Default: all records, as they are.
+    /// [`Snapshot`](crate::history::Snapshot). Default: all records, as they are.
     pub fn as_of(mut self, time: impl Into<Timestamp>) -> Self {
         self.as_of = Some(time.into());
         self
@@ -140,7 +109,7 @@ impl RecordQuery {
             async move {
                 let Some(query) = query else { return Ok(None) };
                 let page = match as_of {
-                    Some(time) => engine.scan_as_of(&scope, &query, time).await?,
+                    Some(time) => engine.history().as_of(time).scan(&scope, &query).await?,
                     None => engine.scan(&scope, &query).await?,
                 };
                 let next = page.next.map(|cursor| query.with_after(Some(cursor)));

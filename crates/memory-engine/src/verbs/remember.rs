@@ -18,7 +18,7 @@ impl MemoryEngine {
     ///
     /// When it returns, the record is durable and found by its words; its vector follows in the background. A turn
     /// replaces the stored one with the same id. If both have the same content, as when a client sends it twice, the
-    /// extracted metadata stays, and a [retracted](Self::retract) turn stays retracted.
+    /// extracted metadata stays, and a [retracted](crate::history::History::retract) turn stays retracted.
     ///
     /// # Errors
     /// `InvalidInput` for an empty text, for everything else that [`Record::validate`] rejects, and for a time more
@@ -31,7 +31,7 @@ impl MemoryEngine {
     /// As [`remember`](Self::remember), without the background jobs `skipped`.
     pub(crate) async fn remember_without(&self, scope: &Scope, turn: Turn, skipped: &[Job]) -> Result<RecordId> {
         let is_named = turn.is_named();
-        let mut record = turn.into_record(scope, self.clock());
+        let mut record = turn.into_record(scope, self.settings().clock());
         self.indexed_store().screen(&mut record)?;
         let mut jobs = self.jobs_for(&record);
         jobs.retain(|job| !skipped.contains(job));

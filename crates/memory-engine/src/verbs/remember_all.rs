@@ -52,7 +52,7 @@ impl MemoryEngine {
         let mut records = Vec::new();
         for turn in turns {
             let is_named = turn.is_named();
-            let mut record = turn.into_record(scope, self.clock());
+            let mut record = turn.into_record(scope, self.settings().clock());
             self.indexed_store().screen(&mut record)?;
             if is_named {
                 named.push(record.id);

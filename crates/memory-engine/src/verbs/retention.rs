@@ -5,7 +5,7 @@ pub use memory_engine_indexing::{RetentionPolicy, RetentionRule, parse_time_to_l
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
-    Error, ErrorKind, PutMode, Record, RecordId, RemovalCounts, Result, Scope, Timestamp, Trust, Write,
+    Error, ErrorKind, PutMode, Record, RecordId, Result, Scope, Timestamp, Trust, Write,
     retry::{WRITE_ATTEMPTS, retry_on_conflict},
 };
 use memory_engine_indexing::inherit_expiry;
@@ -161,15 +161,5 @@ impl MemoryEngine {
             }
         }
         Ok(renewed)
-    }
-
-    /// Deletes the records of all tenants that have expired, with everything that is derived from them. Reads do not
-    /// return expired records even before; the background task deletes them at least every 30 seconds. Returns the
-    /// numbers of removed items.
-    ///
-    /// # Errors
-    /// The stores' errors. What was deleted before stays deleted.
-    pub async fn delete_expired(&self) -> Result<RemovalCounts> {
-        self.enrichment().delete_expired().await
     }
 }

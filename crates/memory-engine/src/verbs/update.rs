@@ -23,7 +23,7 @@ impl MemoryEngine {
     ///   that were derived from the old text are removed and derived again.
     ///   [`Edit::all_of`](crate::history::Edit::all_of) returns the former texts; [`forget`](Self::forget) removes
     ///   them with the record.
-    /// - A **pending** record is [accepted](Self::accept_edited) with the new text.
+    /// - A **pending** record is [accepted](crate::review::Review::accept_edited) with the new text.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, Scope, history::Edit};
@@ -70,7 +70,7 @@ impl MemoryEngine {
         {
             return Ok(new);
         }
-        Edit::push_current_text(&mut record, self.clock().now(), MAX_EDITS, EDITS_MAX_BYTES);
+        Edit::push_current_text(&mut record, self.settings().clock().now(), MAX_EDITS, EDITS_MAX_BYTES);
         text.clone_into(&mut record.text);
         let mode = PutMode::Update { revision: record.revision };
         let jobs = self.jobs_for(&record);

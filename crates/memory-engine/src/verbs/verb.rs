@@ -1,4 +1,4 @@
-//! The span and the metrics of a verb: a public method of the engine, as in `docs/reference/metrics.md`.
+//! The span and the metrics of a verb: a public method of the engine or of a handle, as in `docs/reference/metrics.md`.
 
 /// Runs the work of a verb in the span `memory_engine.NAME`, with the fields of its scope, if it has one, and its own
 /// fields. `note` records the fields that depend on the result. `docs/reference/metrics.md` lists all spans and fields.

@@ -68,32 +68,32 @@ async fn every_changing_verb_is_logged_with_its_actor() {
     check("remember", AuditAction::Write, &[turn]).await;
     let all = engine.remember_all(&lin(), ["one", "two"]).await.unwrap();
     check("remember_all", AuditAction::Write, &[all[0].id, all[1].id]).await;
-    let record = Record::new(lin(), Kind::NOTE, "three", engine.clock());
+    let record = Record::new(lin(), Kind::NOTE, "three", engine.settings().clock());
     engine.store(&lin(), vec![record.clone()], PutMode::Upsert).await.unwrap();
     check("store", AuditAction::Write, &[record.id]).await;
-    let fourth = Record::new(lin(), Kind::NOTE, "four", engine.clock());
+    let fourth = Record::new(lin(), Kind::NOTE, "four", engine.settings().clock());
     engine.admin().write(&lin(), vec![Write::upsert(fourth.clone())]).await.unwrap();
     check("admin.write", AuditAction::Write, &[fourth.id]).await;
     let fifth = engine.admin().remember_without(&lin(), Turn::note("five"), &[]).await.unwrap();
     check("admin.remember_without", AuditAction::Write, &[fifth]).await;
-    let sixth = Record::new(lin(), Kind::NOTE, "six", engine.clock());
-    let embedding = engine.embedder().embed(&["six"], Purpose::Document).await.unwrap().remove(0);
+    let sixth = Record::new(lin(), Kind::NOTE, "six", engine.settings().clock());
+    let embedding = engine.settings().embedder().embed(&["six"], Purpose::Document).await.unwrap().remove(0);
     engine.admin().store_embedded(&lin(), vec![(sixth.clone(), embedding)], PutMode::Upsert).await.unwrap();
     check("admin.store_embedded", AuditAction::Write, &[sixth.id]).await;
     engine.update(&lin(), record.id, "three and a half").await.unwrap();
     check("update", AuditAction::Change, &[record.id]).await;
-    engine.fork(&branch, Fork::at(1)).await.unwrap();
+    engine.history().fork(&branch, Fork::at(1)).await.unwrap();
     check("fork", AuditAction::Write, &[]).await;
-    let retraction = engine.retract(&lin(), &[fifth], "a test").await.unwrap();
+    let retraction = engine.history().retract(&lin(), &[fifth], "a test").await.unwrap();
     check("retract", AuditAction::Retract, &[fifth]).await;
-    engine.restore(&lin(), retraction.id).await.unwrap();
+    engine.history().restore(&lin(), retraction.id).await.unwrap();
     check("restore", AuditAction::Restore, &[fifth]).await;
-    engine.rewind(&session, Rewind::Last(1)).await.unwrap();
+    engine.history().rewind(&session, Rewind::Last(1)).await.unwrap();
     check("rewind", AuditAction::Retract, &[turn]).await;
-    let seventh = Record::new(lin(), Kind::NOTE, "seven", engine.clock());
+    let seventh = Record::new(lin(), Kind::NOTE, "seven", engine.settings().clock());
     engine.import(&lin(), futures::stream::iter([seventh.clone()])).run().await.unwrap();
     check("import", AuditAction::Import, &[seventh.id]).await;
-    let said = Record::new(lin(), Kind::TURN, "I work in Lisbon.", engine.clock());
+    let said = Record::new(lin(), Kind::TURN, "I work in Lisbon.", engine.settings().clock());
     engine.admin().enrich(&lin(), vec![said], Duration::from_secs(5)).await.unwrap();
     check("admin.enrich", AuditAction::Derive, &[]).await;
     engine.forget(&lin(), seventh.id).await.unwrap();
@@ -118,7 +118,7 @@ async fn the_actor_of_a_task_counts_for_handles_without_one() {
     in_context(context.clone(), memory.remember(&lin(), "one")).await.unwrap();
     in_context(context.clone(), memory.with_actor(laptop()).remember(&lin(), "two")).await.unwrap();
     memory.remember(&lin(), "three").await.unwrap();
-    let synonyms = memory.synonyms().store();
+    let synonyms = memory.settings().synonyms().store();
     in_context(context, synonyms.put(&lin(), &[SynonymGroup::new("tea", ["茶"])])).await.unwrap();
     let entries = entries(&memory).await;
     let keys: Vec<Option<&str>> = entries.iter().map(|entry| entry.event.actor.key()).collect();
@@ -167,7 +167,7 @@ async fn deletions_name_the_derived_records() {
 #[tokio::test]
 async fn a_failed_call_has_a_second_entry() {
     let memory = in_memory().await;
-    let record = Record::new(lin(), Kind::NOTE, "once", memory.clock());
+    let record = Record::new(lin(), Kind::NOTE, "once", memory.settings().clock());
     memory.store(&lin(), vec![record.clone()], PutMode::Create).await.unwrap();
     let error = memory.store(&lin(), vec![record], PutMode::Create).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
@@ -180,7 +180,7 @@ async fn a_failed_call_has_a_second_entry() {
 async fn a_refused_address_does_not_write_to_the_log_of_its_tenant() {
     let memory = in_memory().await;
     let theirs = Scope::tenant_wide("theirs").unwrap();
-    let record = Record::new(theirs.clone().with_user("mo").unwrap(), Kind::NOTE, "x", memory.clock());
+    let record = Record::new(theirs.clone().with_user("mo").unwrap(), Kind::NOTE, "x", memory.settings().clock());
     let error = memory.store(&lin(), vec![record], PutMode::Upsert).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unauthorized);
     assert!(memory.audit().read(&theirs, &AuditQuery::default()).await.unwrap().entries.is_empty());
@@ -191,7 +191,7 @@ async fn a_refused_address_does_not_write_to_the_log_of_its_tenant() {
 async fn users_see_only_their_own_entries() {
     let memory = in_memory().await;
     let mo = Scope::user("mo").unwrap();
-    let records = [lin(), mo.clone()].map(|scope| Record::new(scope, Kind::NOTE, "x", memory.clock()));
+    let records = [lin(), mo.clone()].map(|scope| Record::new(scope, Kind::NOTE, "x", memory.settings().clock()));
     let ids = records.each_ref().map(|record| record.id);
     memory.store(&tenant(), records.to_vec(), PutMode::Upsert).await.unwrap();
     memory.forget(&tenant(), Forget::Matching(Filter::eq(memory_engine::Field::Kind, "note"))).await.unwrap();
@@ -275,7 +275,7 @@ async fn entries_older_than_the_retention_are_removed() {
 #[tokio::test]
 async fn verdicts_on_synonyms_are_logged_without_words() {
     let memory = in_memory().await;
-    let store = memory.synonyms().store();
+    let store = memory.settings().synonyms().store();
     let pair = WordPair::new("纹身", "双头鹰").unwrap();
     store.judge(&lin(), &[memory_engine::synonyms::PairVerdict { pair, accepted: false }]).await.unwrap();
     let [entry] = entries(&memory).await.try_into().unwrap();
@@ -304,11 +304,11 @@ async fn copies_and_merges_are_logged_as_imports_of_their_actor() {
 async fn expired_records_are_logged_as_expired() {
     let clock = Arc::new(ManualClock::new("2026-02-18T20:00:00Z".parse().unwrap()));
     let memory = builder().in_memory().clock(clock.clone()).build().await.unwrap();
-    let mut record = Record::new(lin(), Kind::NOTE, "The code of the gate is 4711", memory.clock());
+    let mut record = Record::new(lin(), Kind::NOTE, "The code of the gate is 4711", memory.settings().clock());
     record.expires_at = Some(clock.now().after(Duration::from_secs(60)));
     memory.store(&lin(), vec![record.clone()], PutMode::Upsert).await.unwrap();
     clock.advance(Duration::from_secs(61));
-    memory.with_actor(laptop()).delete_expired().await.unwrap();
+    memory.with_actor(laptop()).deletion().delete_expired().await.unwrap();
     let entry = of_action(&memory, AuditAction::Expire).await.remove(0);
     assert_eq!((entry.event.records, entry.event.actor), (vec![record.id], Actor::engine()));
 }

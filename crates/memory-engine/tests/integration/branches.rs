@@ -27,7 +27,7 @@ async fn forked(backend: &Backend) -> MemoryEngine {
     memory.remember(&branch("main"), Turn::user(SHARED).with_sequence(1)).await.unwrap();
     memory.remember(&branch("main"), Turn::assistant(AFTER_FORK).with_sequence(2)).await.unwrap();
     for (name, text) in [("left", LEFT_TEXT), ("right", RIGHT_TEXT)] {
-        memory.fork(&branch(name), Fork::at(1).from_branch("main")).await.unwrap();
+        memory.history().fork(&branch(name), Fork::at(1).from_branch("main")).await.unwrap();
         memory.remember(&branch(name), Turn::assistant(text).with_sequence(2)).await.unwrap();
     }
     memory.drain(&lin(), |_| ()).await.unwrap();
@@ -53,7 +53,7 @@ async fn r10_no_retriever_finds_a_sister_branch() {
             let all = [Retriever::Keyword, Retriever::Vector, Retriever::Graph].map(Retriever::as_str);
             assert!(all.iter().all(|retriever| found_by.contains(retriever)), "{found_by:?}");
 
-            let timeline = memory.timeline(&branch(name), &ScanQuery::oldest(9)).await.unwrap();
+            let timeline = memory.history().timeline(&branch(name), &ScanQuery::oldest(9)).await.unwrap();
             assert!(timeline.records.iter().all(|record| ![other, AFTER_FORK].contains(&record.text.as_str())));
             let facts = memory.graph().facts(&branch(name), &GraphFactsQuery::about(["青石村"])).await.unwrap();
             assert!(!facts.entities.is_empty());

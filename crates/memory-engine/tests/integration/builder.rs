@@ -66,7 +66,7 @@ async fn a_mixture_of_stores_uses_each_given_store() {
     memory.drain(&lin, |_| ()).await.unwrap();
     assert!(records.get(&lin, &[id]).await.unwrap()[0].is_some());
     assert_eq!(VectorStore::delete(&vectors, &lin, &[id]).await.unwrap(), 1);
-    assert!(Arc::ptr_eq(memory.synonyms().store(), &synonyms));
+    assert!(Arc::ptr_eq(memory.settings().synonyms().store(), &synonyms));
 }
 
 #[tokio::test]

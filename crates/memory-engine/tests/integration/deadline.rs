@@ -145,7 +145,7 @@ async fn records_that_cannot_be_read_in_time_are_an_error() {
 async fn a_branch_whose_parents_cannot_be_read_in_time_is_an_error() {
     let slow = slow().await;
     let branch = |name: &str| Scope::user("lin").unwrap().with_session("s").unwrap().with_branch(name).unwrap();
-    slow.memory.fork(&branch("mercy"), Fork::at(1).from_branch("main")).await.unwrap();
+    slow.memory.history().fork(&branch("mercy"), Fork::at(1).from_branch("main")).await.unwrap();
     slow.records.set(FOREVER);
     let error = slow.memory.recall(&branch("mercy"), "where is the spare key?").await.unwrap_err();
     assert!(is_deadline_error(&error), "{error}");

@@ -41,7 +41,7 @@ async fn a_record_stored_with_its_vector_is_found_by_it_at_once() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         let texts = ["我对海鲜过敏", "the brass key is under the stove"];
-        let vectors = memory.embedder().embed(&texts, Purpose::Document).await.unwrap();
+        let vectors = memory.settings().embedder().embed(&texts, Purpose::Document).await.unwrap();
         let record = |text: &str| Record::new(lin(), Kind::NOTE, text, &SystemClock);
         let pairs: Vec<_> = texts.iter().map(|text| record(text)).zip(vectors).collect();
         let ids: Vec<RecordId> = pairs.iter().map(|(record, _)| record.id).collect();
@@ -55,7 +55,7 @@ async fn a_record_stored_with_its_vector_is_found_by_it_at_once() {
         memory.admin().store_embedded(&lin(), pairs.clone(), PutMode::Upsert).await.unwrap();
         let mut other = pairs[0].0.clone();
         other.text = "jazz records in the attic".into();
-        let vector = memory.embedder().embed(&[&other.text], Purpose::Document).await.unwrap().remove(0);
+        let vector = memory.settings().embedder().embed(&[&other.text], Purpose::Document).await.unwrap().remove(0);
         memory.admin().store_embedded(&lin(), vec![(other, vector)], PutMode::Upsert).await.unwrap();
         assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
         let asked = RecallQuery::new("jazzrecords attic").with_retrievers(Retrievers::VectorOnly);

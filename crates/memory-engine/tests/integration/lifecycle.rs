@@ -57,7 +57,7 @@ fn kind<T: std::fmt::Debug>(outcome: Result<T, Error>) -> ErrorKind {
 /// Returns the kind of error of every verb that reads or writes.
 async fn error_kinds(memory: &MemoryEngine, id: RecordId) -> Vec<(&'static str, ErrorKind)> {
     let lin = lin();
-    let note = Record::new(lin.clone(), Kind::NOTE, "walnuts", memory.clock());
+    let note = Record::new(lin.clone(), Kind::NOTE, "walnuts", memory.settings().clock());
     let enhancement = Enhancement::new([("user", "hello")]);
     vec![
         ("remember", kind(memory.remember(&lin, "I live in Porto.").await)),
@@ -75,7 +75,7 @@ async fn error_kinds(memory: &MemoryEngine, id: RecordId) -> Vec<(&'static str, 
         ("forget", kind(memory.forget(&lin, Forget::Ids(vec![id])).await)),
         ("reindex", kind(memory.admin().reindex(&lin).await)),
         ("drain", kind(memory.drain(&lin, |_| ()).await)),
-        ("warm_up", kind(memory.warm_up().await)),
+        ("warm_up", kind(memory.admin().warm_up().await)),
     ]
 }
 
@@ -198,9 +198,9 @@ fn close_releases_claims_and_refuses_later_calls() {
             let memory = backend.builder().enrichment(EnrichmentOptions::rules().unwrap()).build().await.unwrap();
             let id = memory.remember(&lin(), "I live in Porto.").await.unwrap();
             let clone = memory.clone();
-            assert!(!clone.is_closed());
+            assert!(!clone.admin().is_closed());
             memory.close().await.unwrap();
-            assert!(clone.is_closed());
+            assert!(clone.admin().is_closed());
             for (verb, kind) in error_kinds(&clone, id).await {
                 assert_eq!(kind, ErrorKind::Closed, "{verb}");
             }
@@ -288,7 +288,7 @@ async fn warm_up_loads_every_part() {
         let memory = backend.builder().background(false).build().await.unwrap();
         memory.remember(&lin(), Turn::user("the spare key hangs in the barn")).await.unwrap();
         memory.drain(&lin(), |_| ()).await.unwrap();
-        let warm = memory.warm_up().await.unwrap();
+        let warm = memory.admin().warm_up().await.unwrap();
         let stages: Vec<&str> = warm.parts.iter().map(|part| part.stage).collect();
         assert_eq!(stages, ["analyzer", "keyword", "vector", "embedder"]);
         assert!(warm.degraded.is_empty());
@@ -302,7 +302,7 @@ async fn a_model_that_fails_to_warm_up_is_reported() {
     let embedder = Arc::new(FlakyEmbedder::default());
     embedder.fail(true);
     let builder = MemoryEngine::builder().in_memory().embedder(embedder).reranker(BrokenReranker::Failing);
-    let warm = builder.background(false).build().await.unwrap().warm_up().await.unwrap();
+    let warm = builder.background(false).build().await.unwrap().admin().warm_up().await.unwrap();
     assert_eq!(warm.parts.iter().map(|part| part.stage).collect::<Vec<_>>(), ["analyzer", "keyword", "vector"]);
     assert_eq!(warm.degraded.iter().map(|part| part.stage).collect::<Vec<_>>(), ["embedder", "reranker"]);
 }

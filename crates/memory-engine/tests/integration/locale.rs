@@ -65,7 +65,7 @@ async fn tomorrow_is_the_users_tomorrow() {
 #[tokio::test]
 async fn a_query_names_days_of_the_engines_zone_unless_it_has_its_own() {
     let memory = builder("2024-05-02T03:00:00Z").zone(zone(-7)).build().await.unwrap();
-    assert_eq!(memory.zone(), &zone(-7));
+    assert_eq!(memory.settings().zone(), &zone(-7));
     // Yesterday is 30 April in California, and 1 May in UTC.
     for (text, time) in [("Walked in Oakland", "2024-04-30T20:00:00Z"), ("Walked in Berkeley", "2024-05-01T20:00:00Z")]
     {
@@ -90,7 +90,7 @@ async fn summaries_and_profiles_have_the_engines_zone_and_language() {
         .build()
         .await
         .unwrap();
-    assert_eq!(memory.language(), Some(Language::Chinese));
+    assert_eq!(memory.settings().language(), Some(Language::Chinese));
     for text in ["Call me Lin. I moved to Porto for a new job.", "I like hiking in the mountains near the river."] {
         // 20:00 on 1 May in the zone: an evening.
         memory.remember(&lin(), Turn::user(text).at(at("2024-05-02T03:00:00Z"))).await.unwrap();

@@ -77,8 +77,8 @@ async fn k2_a_synonym_finds_its_group_and_the_queried_word_ranks_first() {
         }
         assert!(memory.recall(&lin(), "Krueger").await.unwrap().hits.is_empty());
         let group = SynonymGroup::new("Krueger", ["Sebastian", "克鲁格"]);
-        memory.synonyms().store().put(&lin(), &[group]).await.unwrap();
-        memory.synonyms().refresh(&lin()).await.unwrap();
+        memory.settings().synonyms().store().put(&lin(), &[group]).await.unwrap();
+        memory.settings().synonyms().refresh(&lin()).await.unwrap();
         let found = memory.recall(&lin(), "krueger").await.unwrap();
         assert_eq!(found.hits.len(), 2, "{:?}", texts(&found));
         let found = memory.recall(&lin(), "sebastian").await.unwrap();

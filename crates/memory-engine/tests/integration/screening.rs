@@ -92,7 +92,7 @@ async fn a_retracted_turn_that_is_sent_again_stays_retracted() {
     let id = memory.remember(&lin(), turn()).await.unwrap();
     assert_eq!(memory.remember(&lin(), turn()).await.unwrap(), id);
 
-    memory.retract(&lin(), &[id], "wrong").await.unwrap();
+    memory.history().retract(&lin(), &[id], "wrong").await.unwrap();
     memory.remember(&lin(), turn()).await.unwrap();
     memory.remember_all(&lin(), [turn()]).await.unwrap();
     assert_eq!(memory.get(&lin(), id).await.unwrap().unwrap().state, State::Revoked);
@@ -123,20 +123,20 @@ async fn a_scan_names_rules_and_records_and_redacts_them() {
         let other = Scope::user("mo").unwrap();
         let other_id = memory.remember(&other, format!("password: {PASSWORD}")).await.unwrap();
 
-        let report = memory.scan_secrets(&lin()).run().await.unwrap();
+        let report = memory.screening().scan(&lin()).run().await.unwrap();
         assert_eq!((report.scanned, report.found, report.redacted), (3, 1, 0));
         assert_eq!((report.records[0].id, &report.records[0].kind), (id, &Kind::NOTE));
         assert!(report.records[0].fields.contains(&RecordField::Metadata));
         assert!(!serde_json::to_string(&report).unwrap().contains("90417"));
         assert!(memory.get(&lin(), id).await.unwrap().unwrap().text.contains(PASSWORD), "a scan changes nothing");
 
-        let report = memory.scan_secrets(&lin()).redact(true).run().await.unwrap();
+        let report = memory.screening().scan(&lin()).redact(true).run().await.unwrap();
         assert_eq!((report.found, report.redacted), (1, 1));
         let json = serde_json::to_string(&memory.get(&lin(), id).await.unwrap().unwrap()).unwrap();
         assert!(!json.contains(PASSWORD), "{json}");
-        assert_eq!(memory.scan_secrets(&lin()).run().await.unwrap().found, 0);
+        assert_eq!(memory.screening().scan(&lin()).run().await.unwrap().found, 0);
         assert_eq!(memory.get(&lin(), card_id).await.unwrap().unwrap().text, card);
-        let cards = memory.scan_secrets(&lin()).categories([Category::Card]).run().await.unwrap();
+        let cards = memory.screening().scan(&lin()).categories([Category::Card]).run().await.unwrap();
         assert_eq!((cards.found, cards.records[0].id), (1, card_id));
         let others = memory.get(&other, other_id).await.unwrap().unwrap();
         assert!(others.text.contains(PASSWORD), "another user's record is outside of the scope");
@@ -179,7 +179,7 @@ async fn redaction_leaves_no_bytes_in_the_database_and_its_log() {
     assert!(before > 1, "chunks are derived");
     assert!(!files_with(folder.path(), &[PASSWORD]).is_empty());
 
-    let report = memory.scan_secrets(&lin()).redact(true).run().await.unwrap();
+    let report = memory.screening().scan(&lin()).redact(true).run().await.unwrap();
     assert!(report.redacted >= 2, "{report:?}");
     memory.drain(&lin(), |_| ()).await.unwrap();
     assert!(chunks().await > 1, "chunks are derived again");
@@ -215,7 +215,7 @@ async fn redaction_leaves_no_bytes_in_the_caches() {
     assert!(!files_with(folder.path(), &[PASSWORD]).is_empty());
 
     let memory = builder().build().await.unwrap();
-    let report = memory.scan_secrets(&lin()).redact(true).run().await.unwrap();
+    let report = memory.screening().scan(&lin()).redact(true).run().await.unwrap();
     assert_eq!(report.redacted, 2, "{report:?}");
     assert_eq!(files_with(folder.path(), &[PASSWORD, "90417"]), Vec::<String>::new());
     memory.close().await.unwrap();
@@ -226,7 +226,7 @@ async fn redaction_leaves_no_bytes_in_the_caches() {
 async fn findings_serialize_without_values() {
     let memory = MemoryEngine::builder().in_memory().screening(policy_off()).build().await.unwrap();
     memory.remember(&lin(), "password: tiger4711").await.unwrap();
-    let report: Value = serde_json::to_value(memory.scan_secrets(&lin()).run().await.unwrap()).unwrap();
+    let report: Value = serde_json::to_value(memory.screening().scan(&lin()).run().await.unwrap()).unwrap();
     assert_eq!(report["rules"]["en-password"], 1);
     assert_eq!(report["records"][0]["fields"], json!(["text"]));
 }

@@ -46,9 +46,9 @@ fn by_kind(preview: &ForgetPreview) -> BTreeMap<String, u64> {
 
 /// Previews a deletion, makes it, and compares them.
 async fn compared(memory: &MemoryEngine, scope: &Scope, target: Forget) -> (ForgetPreview, ForgetReport) {
-    let before = memory.record_groups(&lin()).await.unwrap();
-    let preview = memory.preview_forget(scope, target.clone(), 1).await.unwrap();
-    assert_eq!(memory.record_groups(&lin()).await.unwrap(), before, "a preview changes nothing");
+    let before = memory.admin().record_groups(&lin()).await.unwrap();
+    let preview = memory.deletion().preview(scope, target.clone(), 1).await.unwrap();
+    assert_eq!(memory.admin().record_groups(&lin()).await.unwrap(), before, "a preview changes nothing");
     let report = memory.forget(scope, target).await.unwrap();
     assert_eq!(by_kind(&preview), report.removed.records);
     assert_eq!((preview.records(), preview.synonyms), (report.records(), report.synonyms));
@@ -105,15 +105,15 @@ async fn the_reason_of_a_retraction_outlives_a_derived_profile() {
         let memory = backend.builder().enrichment(options).background(false).build().await.unwrap();
         let porto = say(&memory, &monday(), "I live in Porto.").await;
         say(&memory, &monday(), "我对海鲜过敏。").await;
-        let retraction = memory.retract(&lin(), &[porto], "that was Mo").await.unwrap();
+        let retraction = memory.history().retract(&lin(), &[porto], "that was Mo").await.unwrap();
         let retracted = memory.get_all(&lin(), &retraction.records).await.unwrap();
         let kinds: Vec<Kind> = retracted.into_iter().flatten().map(|record| record.kind).collect();
         assert!(kinds.contains(&Kind::PROFILE), "{kinds:?}");
         // The profile is written again, without the retracted turn.
         memory.drain(&lin(), |_| ()).await.unwrap();
-        assert_eq!(memory.retractions(&lin(), 9).await.unwrap()[0].reason, "that was Mo");
+        assert_eq!(memory.history().retractions(&lin(), 9).await.unwrap()[0].reason, "that was Mo");
         // The reason may repeat the text of the turn, and goes with it.
         memory.forget(&lin(), porto).await.unwrap();
-        assert_eq!(memory.retractions(&lin(), 9).await.unwrap()[0].reason, "");
+        assert_eq!(memory.history().retractions(&lin(), 9).await.unwrap()[0].reason, "");
     }
 }

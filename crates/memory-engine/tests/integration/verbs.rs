@@ -73,9 +73,9 @@ async fn records_of_a_clock_that_was_ahead_can_be_corrected_and_undone() {
     memory.drain(&lin(), |_| ()).await.unwrap();
     assert_eq!(values(&memory.facts(&lin()).history().await.unwrap()), ["Porto"]);
     memory.update(&lin(), id, "I live in Braga.").await.unwrap();
-    let retraction = memory.rewind(&lin(), Rewind::Last(1)).await.unwrap();
+    let retraction = memory.history().rewind(&lin(), Rewind::Last(1)).await.unwrap();
     assert_eq!(memory.get(&lin(), id).await.unwrap().unwrap().state, State::Revoked);
-    assert_eq!(memory.restore(&lin(), retraction.id).await.unwrap(), 1);
+    assert_eq!(memory.history().restore(&lin(), retraction.id).await.unwrap(), 1);
     // A new time in the future is refused still.
     let late = || turn("I live in Faro.").at(time("2025-01-01"));
     let kind = |error: memory_engine::Error| error.kind();
@@ -115,7 +115,7 @@ async fn an_updated_fact_supersedes_the_old_one_until_the_update_is_retracted() 
         let before = memory.facts(&lin()).as_of(time("2024-08-31")).await.unwrap();
         assert_eq!(values(&before), [old.value.as_str()]);
 
-        memory.retract(&lin(), &[now[0].evidence[0].record], "it was right").await.unwrap();
+        memory.history().retract(&lin(), &[now[0].evidence[0].record], "it was right").await.unwrap();
         assert_eq!(values(&memory.facts(&lin()).await.unwrap()), [old.value.as_str()]);
     }
 }
@@ -165,7 +165,7 @@ async fn many_turns_are_remembered_in_one_call() {
         assert_eq!(outcomes, [Outcome::Created, Outcome::Created, Outcome::Updated]);
         assert_eq!(memory.stats(&lin()).await.unwrap().records, 2);
 
-        memory.retract(&lin(), &[written[0].id], "wrong").await.unwrap();
+        memory.history().retract(&lin(), &[written[0].id], "wrong").await.unwrap();
         memory.remember_all(&lin(), [turn(1, "one"), turn(3, "three")]).await.unwrap();
         let first = memory.get(&lin(), written[0].id).await.unwrap().unwrap();
         assert_eq!(first.state, State::Revoked, "a retracted turn stays retracted when it is sent again");
@@ -237,7 +237,8 @@ async fn an_import_reports_each_record_and_continues_after_an_invalid_one() {
 
         // The store rejects a record of another user, and the others of its batch are stored.
         let mei = Scope::user("mei").unwrap();
-        let record = |scope: Scope, text: &str| Record::new(scope, Kind::NOTE, text, memory.clock().as_ref());
+        let record =
+            |scope: Scope, text: &str| Record::new(scope, Kind::NOTE, text, memory.settings().clock().as_ref());
         let records = [record(lin(), "mine"), record(mei, "hers"), record(lin(), "mine, too")];
         let report = memory.import(&lin(), stream::iter(records)).mode(PutMode::Create).run().await.unwrap();
         assert_eq!((report.created, report.failed, report.failures[0].index), (2, 1, 1));
@@ -331,7 +332,7 @@ async fn a_context_too_small_for_all_memories_contains_the_best() {
 /// Returns the number of records in each group of lin, after comparing the groups with the records.
 async fn checked_counts(memory: &MemoryEngine) -> Vec<u64> {
     let records = memory.scan(&lin(), &ScanQuery::oldest(1000)).await.unwrap().records;
-    let groups = memory.record_groups(&lin()).await.unwrap();
+    let groups = memory.admin().record_groups(&lin()).await.unwrap();
     assert_eq!(groups, RecordGroup::collect(&records));
     groups.iter().map(|group| group.records).collect()
 }
@@ -352,13 +353,13 @@ async fn record_groups_follow_every_verb() {
         }
         let all = checked_counts(&memory).await;
         assert!(all.contains(&3), "three turns, and facts in two states: {all:?}");
-        let retraction = memory.rewind(&lin(), Rewind::Last(1)).await.unwrap();
+        let retraction = memory.history().rewind(&lin(), Rewind::Last(1)).await.unwrap();
         assert_ne!(checked_counts(&memory).await, all);
-        memory.restore(&lin(), retraction.id).await.unwrap();
+        memory.history().restore(&lin(), retraction.id).await.unwrap();
         checked_counts(&memory).await;
-        let retraction = memory.retract(&lin(), &[ids[0]], "it was wrong").await.unwrap();
+        let retraction = memory.history().retract(&lin(), &[ids[0]], "it was wrong").await.unwrap();
         checked_counts(&memory).await;
-        memory.restore(&lin(), retraction.id).await.unwrap();
+        memory.history().restore(&lin(), retraction.id).await.unwrap();
         checked_counts(&memory).await;
         memory.update(&lin(), ids[1], "I moved to Faro.").await.unwrap();
         memory.drain(&lin(), |_| ()).await.unwrap();

@@ -63,7 +63,7 @@ pub(super) async fn run(
     session: Session,
     StrictJson(params): StrictJson<ScanParams>,
 ) -> Result<Json<ScanReport>, Fault> {
-    let mut scan = engine.scan_secrets(&session.scope).redact(params.redact);
+    let mut scan = engine.screening().scan(&session.scope).redact(params.redact);
     if !params.categories.is_empty() {
         let categories: Result<Vec<Category>, _> = params.categories.iter().map(|name| name.parse()).collect();
         scan = scan.categories(categories?);

@@ -114,7 +114,7 @@ struct RecordExplanation {
 /// 400 for a parameter that is not valid; the errors of the recall.
 pub(crate) async fn search(engine: &MemoryEngine, scope: &Scope, params: SearchParams) -> Result<SearchReport, Fault> {
     let explained_id = params.why.trim().to_owned();
-    let query = params.query(engine.zone())?.with_trace();
+    let query = params.query(engine.settings().zone())?.with_trace();
     let why = if explained_id.is_empty() {
         None
     } else {
@@ -129,7 +129,7 @@ pub(crate) async fn search(engine: &MemoryEngine, scope: &Scope, params: SearchP
     let hits = hits.map(|(hit, place)| ExplainedHit { place, explanation: hit.score_summary(), hit }).collect();
     let stages =
         stages.iter().map(|stage| RecallStageTime { stage: stage.stage, ms: rounded_ms(stage.took) }).collect();
-    let min_relevance = engine.recall_options().min_relevance;
+    let min_relevance = engine.settings().recall_options().min_relevance;
     Ok(SearchReport { hits, min_relevance, query_shape, took_ms, stages, degraded, why })
 }
 

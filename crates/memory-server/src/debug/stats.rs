@@ -44,6 +44,6 @@ pub(super) async fn show(State(engine): State<MemoryEngine>, session: Session) -
         reason: failure.reason,
         retry_at: failure.retry_at.map(|at| at.to_string()),
     });
-    let embedder = engine.embedder().space().to_string();
+    let embedder = engine.settings().embedder().space().to_string();
     Ok(Json(Report { session_id: session.id, stats, embedder, failures: failures.collect() }))
 }

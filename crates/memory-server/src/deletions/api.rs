@@ -123,8 +123,8 @@ pub(super) async fn delete(
         let report = deletions.engine.forget(&scope, target).await?;
         return Ok(Json(DeletionReply { clean: None, forgotten: report.records(), certificate: None }));
     };
-    let certified = deletions.engine.forget_with_certificate(&scope, target, key, SearchExtent::Users);
-    let deletion = certified.await?;
+    let handle = deletions.engine.deletion();
+    let deletion = handle.forget_with_certificate(&scope, target, key, SearchExtent::Users).await?;
     Ok(Json(DeletionReply {
         clean: Some(deletion.certificate.is_clean()),
         forgotten: deletion.report.records(),
@@ -142,7 +142,7 @@ pub(super) async fn verify(
     // The certificates of this server are signed with its key. Without one, the signature is checked with the key that
     // the certificate names.
     let pinned = deletions.key.as_ref().map(|key| key.public_key());
-    let verification = deletions.engine.verify_certificate(&scope, &certificate, pinned.as_ref()).await?;
+    let verification = deletions.engine.deletion().verify_certificate(&scope, &certificate, pinned.as_ref()).await?;
     Ok(Json(VerificationReply { passed: verification.has_passed(), checks: verification.checks }))
 }
 

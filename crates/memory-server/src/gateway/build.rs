@@ -35,7 +35,7 @@ pub(crate) fn build(
 /// # Errors
 /// `InvalidInput` for a file of rules that is not valid.
 pub(super) fn configured_options(config: &Config, engine: &MemoryEngine) -> Result<GatewayOptions> {
-    let mut options = GatewayOptions { clock: Arc::clone(engine.clock()), ..GatewayOptions::from(config) };
+    let mut options = GatewayOptions { clock: Arc::clone(engine.settings().clock()), ..GatewayOptions::from(config) };
     if let Some(file) = &config.gateway.scene_rules {
         options.scenes = read_rules(file, SceneRules::from_toml)?;
     }

@@ -40,7 +40,7 @@ impl ResponseOwner {
     }
 
     fn entry(&self, id: &str) -> Result<Record> {
-        let clock = self.engine.clock();
+        let clock = self.engine.settings().clock();
         let kind = Kind::ledger(LEDGER);
         let mut entry = Record::new(self.user.clone(), kind, "a response that an upstream stores", clock.as_ref());
         entry.id = record_id(&self.user, id)?;

@@ -74,8 +74,8 @@ impl ChatTurn {
     /// Masks the secrets of the texts, so that a turn that waits to be stored again holds none.
     pub(super) fn mask_secrets(&mut self, engine: &MemoryEngine) {
         for exchange in [Some(&mut self.exchange), self.previous.as_mut()].into_iter().flatten() {
-            exchange.user = engine.mask_secrets(std::mem::take(&mut exchange.user));
-            exchange.assistant = engine.mask_secrets(std::mem::take(&mut exchange.assistant));
+            exchange.user = engine.screening().mask(std::mem::take(&mut exchange.user));
+            exchange.assistant = engine.screening().mask(std::mem::take(&mut exchange.assistant));
         }
     }
 

@@ -108,7 +108,7 @@ async fn show_companion(
 
 /// Returns the companions within a scope, the one that was active last first.
 async fn companions(engine: &MemoryEngine, scope: &Scope) -> Result<Vec<StoredCompanion>, Fault> {
-    let groups = engine.record_groups(scope).await?;
+    let groups = engine.admin().record_groups(scope).await?;
     let mut places: Vec<_> = groups.into_iter().filter(|group| group.kind.as_str() == COMPANION_STATE).collect();
     places.sort_by_key(|group| std::cmp::Reverse(group.newest));
     places.truncate(MAX_COMPANIONS);

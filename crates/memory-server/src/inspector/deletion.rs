@@ -52,7 +52,7 @@ async fn preview_deletion(
     Body(request): Body<DeletionRequest>,
 ) -> Result<Json<PreviewReply>, Fault> {
     let (scope, target) = request.resolve(&access)?;
-    let preview = state.engine.preview_forget(&scope, target, SAMPLE_RECORDS).await?;
+    let preview = state.engine.deletion().preview(&scope, target, SAMPLE_RECORDS).await?;
     Ok(Json(PreviewReply {
         records: preview.records(),
         selected_sample: preview.selected_sample.iter().map(RecordView::of).collect(),

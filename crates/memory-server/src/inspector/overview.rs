@@ -129,7 +129,7 @@ async fn show_overview(
     let server = ServerFacts {
         version: env!("CARGO_PKG_VERSION"),
         backend: backend.name(),
-        embedder: engine.embedder().space().to_string(),
+        embedder: engine.settings().embedder().space().to_string(),
         zone: zone_name(engine),
     };
     let indexed = indexed_records(&stats);
@@ -145,7 +145,7 @@ async fn show_overview(
 }
 
 fn zone_name(engine: &MemoryEngine) -> String {
-    let zone = engine.zone();
+    let zone = engine.settings().zone();
     let offset = || zone.to_offset(jiff::Timestamp::now()).to_string();
     zone.iana_name().map_or_else(offset, str::to_owned)
 }

@@ -92,8 +92,8 @@ async fn show_timeline(
     let query = params.query(engine)?;
     engine.audit().log_export(&scope, "inspector.timeline").await?;
     let Page { records, next, .. } = match as_of {
-        Some(time) => engine.scan_as_of(&scope, &query, time).await?,
-        None => engine.timeline(&scope, &query).await?,
+        Some(time) => engine.history().as_of(time).scan(&scope, &query).await?,
+        None => engine.history().timeline(&scope, &query).await?,
     };
     let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
     let mut derived = derived_records(engine, &scope, &ids, as_of).await?;
@@ -123,11 +123,11 @@ async fn derived_records(
     as_of: Option<Timestamp>,
 ) -> Result<Vec<Record>, Fault> {
     let user = scope.namespace();
-    let mut derived = engine.derived(&user, ids).await?;
+    let mut derived = engine.history().derived(&user, ids).await?;
     derived.retain(|record| record.kind != Kind::CHUNK && !record.kind.is_ledger());
     if let Some(time) = as_of {
         let ids: Vec<RecordId> = derived.iter().map(|record| record.id).collect();
-        derived = engine.get_as_of(&user, &ids, time).await?.into_iter().flatten().collect();
+        derived = engine.history().as_of(time).get_all(&user, &ids).await?.into_iter().flatten().collect();
     }
     derived.sort_by_key(Record::position);
     Ok(derived)
@@ -201,7 +201,7 @@ impl TimelineParams {
         if text.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Timestamp::parse_in(text, engine.zone())?))
+        Ok(Some(Timestamp::parse_in(text, engine.settings().zone())?))
     }
 }
 

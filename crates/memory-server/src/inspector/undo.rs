@@ -151,7 +151,7 @@ async fn list_branches(
 /// Returns the number of records at each address, without entries of ledgers.
 async fn count_by_address(engine: &MemoryEngine, scope: &Scope) -> Result<BTreeMap<Scope, u64>, Fault> {
     let mut counts = BTreeMap::new();
-    for group in engine.record_groups(scope).await? {
+    for group in engine.admin().record_groups(scope).await? {
         if !group.kind.is_ledger() {
             *counts.entry(group.scope).or_default() += group.records;
         }
@@ -166,6 +166,6 @@ async fn last_shared(engine: &MemoryEngine, branch: &Scope, fork: &Fork) -> Resu
     }
     let shared =
         Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::compare(Field::Sequence, Op::Le, fork.at as f64));
-    let page = engine.timeline(branch, &ScanQuery::newest(1).with_filter(shared)).await?;
+    let page = engine.history().timeline(branch, &ScanQuery::newest(1).with_filter(shared)).await?;
     Ok(page.records.into_iter().next())
 }

@@ -58,7 +58,7 @@ pub(super) struct Host {
 
 impl Host {
     pub(super) fn new(engine: MemoryEngine) -> Self {
-        let zone = engine.zone().clone();
+        let zone = engine.settings().zone().clone();
         Self {
             memory: ToolContext { engine, counter: Arc::new(EstimatedTokens), zone },
             owner: Owner::user(DEFAULT_USER),

@@ -39,7 +39,7 @@ pub(super) async fn facts(
     let mut facts = engine.facts(scope).records().await?;
     facts.extend(newest(engine, scope, Kind::NOTE, MAX_NOTES).await?);
     facts.sort_by_key(Record::position);
-    let now = engine.clock().now();
+    let now = engine.settings().clock().now();
     let line = |fact: &Record| format!("- {} (`{}`)", safe(&enrichment::render(fact, now, zone)), fact.id);
     let newest_first = facts.iter().rev().map(line).collect();
     let (mut lines, omitted) = within_tokens(newest_first, FACTS_TOKENS, counter);
@@ -106,7 +106,7 @@ fn speaker(record: &Record) -> Option<&str> {
 /// Returns the newest active records of a kind, oldest first.
 async fn newest(engine: &MemoryEngine, scope: &Scope, kind: Kind, limit: usize) -> Result<Vec<Record>> {
     let filter = Filter::eq(Field::Kind, kind.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-    let mut records = engine.timeline(scope, &ScanQuery::newest(limit).with_filter(filter)).await?.records;
+    let mut records = engine.history().timeline(scope, &ScanQuery::newest(limit).with_filter(filter)).await?.records;
     records.reverse();
     Ok(records)
 }

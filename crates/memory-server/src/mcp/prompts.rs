@@ -88,7 +88,8 @@ async fn start_session(memory: &ToolContext, caller: &Caller, arguments: &JsonOb
         check_scene(START_SESSION, &memory.engine, &scope, scene).await?;
     }
     let opening = OpeningContext::load(&memory.engine, &scope, scene).await?;
-    let opening = opening.render(SESSION_TOKENS, memory.engine.clock().now(), &memory.zone, memory.counter.as_ref())?;
+    let now = memory.engine.settings().clock().now();
+    let opening = opening.render(SESSION_TOKENS, now, &memory.zone, memory.counter.as_ref())?;
     let context = if opening.text.is_empty() { NO_MEMORIES_TEXT } else { &opening.text };
     Ok(format!(
         "{context}\n\nWe begin a new conversation. Use this memory where it helps, and do not recite it. \

@@ -209,7 +209,7 @@ impl Mem0 {
         if !extracts_facts {
             // Unlike the turns of a conversation, these are statements of the client.
             let source = ReviewSource::Tools;
-            let stored = self.engine.admin().store_from(source, address, records.clone(), PutMode::Create).await?;
+            let stored = self.engine.review().store_from(source, address, records.clone(), PutMode::Create).await?;
             let waits_for_review = stored.iter().any(|stored| stored.is_pending);
             let result =
                 |record| if waits_for_review { AddResult::waiting(record) } else { AddResult::verbatim(record) };
@@ -235,7 +235,7 @@ impl Mem0 {
         let kind = if infer && !is_procedural { Kind::TURN } else { Kind::NOTE };
         let mut records: Vec<Record> = Vec::with_capacity(messages.len());
         for message in messages {
-            let mut record = Record::new(address.clone(), kind.clone(), message.text, self.engine.clock());
+            let mut record = Record::new(address.clone(), kind.clone(), message.text, self.engine.settings().clock());
             let event = records.first().map_or(record.id, |first| first.id);
             record.trust = match message.role.as_str() {
                 "assistant" => Trust::Assistant,

@@ -25,7 +25,7 @@ impl Mem0 {
         let deletion_log = history::deletion_log_kind();
         let mut entities: BTreeMap<(usize, String), Mem0Entity> = BTreeMap::new();
         for scope in access.scopes()? {
-            for group in self.engine.record_groups(&scope).await? {
+            for group in self.engine.admin().record_groups(&scope).await? {
                 if group.kind != deletion_log {
                     add_group(&mut entities, &group);
                 }

@@ -185,11 +185,11 @@ impl Mem0 {
 
     /// Forgets records at an address, and logs the deletion of each memory. Returns the number of forgotten records.
     pub(super) async fn forget_all(&self, address: &Scope, records: &[Record]) -> Result<u64, Mem0Error> {
-        let now = self.engine.clock().now();
+        let clock = self.engine.settings().clock();
+        let now = clock.now();
         let mut entries = Vec::new();
         for record in records.iter().filter(|record| row::is_memory_kind(&record.kind)) {
-            let mut entry =
-                Record::new(address.clone(), Kind::ledger(DELETION_LOG), "a memory was deleted", self.engine.clock());
+            let mut entry = Record::new(address.clone(), Kind::ledger(DELETION_LOG), "a memory was deleted", clock);
             let mut events = self.events(record).await?;
             events.push(HistoryEvent::new("DELETE", now, None, None));
             entry.trust = Trust::Tool;

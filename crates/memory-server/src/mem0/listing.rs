@@ -36,7 +36,7 @@ impl Mem0 {
     ) -> Result<Vec<SearchArea>, Mem0Error> {
         let mut visible = FilterCondition::Field(row::active_memories(visibility.turns)).and(condition);
         if !visibility.expired {
-            let today = row::day_of(self.engine.clock().now());
+            let today = row::day_of(self.engine.settings().clock().now());
             visible = visible.and(FilterCondition::Field(row::not_expired(&today)));
         }
         let mut areas = visible.areas(access, scopes)?;
@@ -101,7 +101,7 @@ impl Mem0 {
 
     async fn scan_area(&self, area: &SearchArea, query: &ScanQuery) -> Result<Page, Mem0Error> {
         Ok(match area.as_of {
-            Some(time) => self.engine.scan_as_of(&area.scope, query, time).await?,
+            Some(time) => self.engine.history().as_of(time).scan(&area.scope, query).await?,
             None => self.engine.scan(&area.scope, query).await?,
         })
     }

@@ -163,7 +163,7 @@ impl Mem0 {
             if metadata::is_set(record, metadata::IMMUTABLE) {
                 return Err(Mem0Error::bad_request("this memory is immutable; it can be deleted but not changed"));
             }
-            change.apply(record, self.engine.clock().now());
+            change.apply(record, self.engine.settings().clock().now());
             Ok(())
         };
         self.rewrite(access, id, Some(ReviewSource::Tools), change).await
@@ -186,7 +186,7 @@ impl Mem0 {
             let mut record = current.clone();
             change(&mut record)?;
             let stored = match source {
-                Some(source) => self.engine.admin().store_from(source, &scope, vec![record.clone()], mode).await,
+                Some(source) => self.engine.review().store_from(source, &scope, vec![record.clone()], mode).await,
                 None => self.engine.store(&scope, vec![record.clone()], mode).await.map(|_| Vec::new()),
             };
             match stored {

@@ -258,7 +258,7 @@ async fn delete_entity(
 
 /// Describes the server in the form of mem0's configuration.
 async fn configuration(State(mem0): State<Mem0>, _: Access) -> Json<Value> {
-    let embedder = mem0.engine.embedder();
+    let embedder = mem0.engine.settings().embedder();
     Json(json!({
         "version": "v1.1",
         "server": {"name": "memory-engine", "version": env!("CARGO_PKG_VERSION")},

@@ -149,10 +149,11 @@ impl Mem0 {
         let threshold = query.threshold * CONTEXT_THRESHOLD_FACTOR;
         let with_dialogue = SearchQuery { text, threshold, contains_dialogue: true, ..query.clone() };
         let mut memories = self.search_text(areas, &with_dialogue, turns).await?;
-        let min_relevance = self.engine.admin().recall_options().min_relevance;
+        let min_relevance = self.engine.settings().recall_options().min_relevance;
         // The words of the dialogue find more, and also the dialogue itself.
         memories.retain(|memory| memory.hit.relevance >= min_relevance && !query.is_in_dialogue(&memory.hit.record));
-        let Some(rewrite) = self.engine.rewrite().filter(|_| memories.is_empty()) else { return Ok(memories) };
+        let rewrite = self.engine.settings().rewrite();
+        let Some(rewrite) = rewrite.filter(|_| memories.is_empty()) else { return Ok(memories) };
         match rewrite.ask(&query.text, &dialogue, Duration::MAX).await {
             Ok(text) => {
                 let mut memories = self.search_text(areas, &SearchQuery { text, ..query.clone() }, turns).await?;
@@ -199,7 +200,7 @@ impl Mem0 {
         let factor = if may_drop_hits { OVERFETCH_FACTOR } else { 1 };
         let mut limit = (search.limit * factor).min(MAX_CANDIDATES);
         loop {
-            let mut options = *self.engine.admin().recall_options();
+            let mut options = *self.engine.settings().recall_options();
             options.max_candidates = options.max_candidates.max(limit);
             let mut query =
                 RecallQuery::new(&search.text).with_filter(area.filter.clone()).with_limit(limit).with_options(options);
@@ -234,7 +235,7 @@ impl Mem0 {
 
     /// Scores each hit of a recall: the greater of its keyword score and its semantic score.
     fn score_hits(&self, query: &str, hits: Vec<RecallHit>) -> Vec<ScoredMemory> {
-        let embedder = self.engine.embedder();
+        let embedder = self.engine.settings().embedder();
         let has_semantics = embedder.scale(query).semantic_weight > 0.0;
         let mut memories: Vec<ScoredMemory> = Vec::with_capacity(hits.len());
         for hit in hits {

@@ -36,6 +36,6 @@ pub(super) async fn restore(
 ) -> Result<Json<RestoreReply>, Fault> {
     let expected = "{\"retraction\": \"...\"}, an id that GET /api/records/retractions lists";
     let (scope, request) = parse_owner_body::<RestoreRequest>(&access, &bytes, expected)?;
-    let restored = engine.restore(&scope, request.retraction).await?;
+    let restored = engine.history().restore(&scope, request.retraction).await?;
     Ok(Json(RestoreReply { restored }))
 }

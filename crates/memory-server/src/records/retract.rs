@@ -58,6 +58,6 @@ pub(super) async fn retract(
     let (scope, request) =
         parse_owner_body::<RetractRequest>(&access, &bytes, "{\"ids\": [...]} and optionally \"reason\"")?;
     check_ids(&request.ids, MAX_IDS)?;
-    let retraction = engine.retract(&scope, &request.ids, request.reason.trim()).await?;
+    let retraction = engine.history().retract(&scope, &request.ids, request.reason.trim()).await?;
     Ok(Json(retraction.into()))
 }

@@ -38,6 +38,6 @@ pub(super) async fn retractions(
     OwnerQuery { scope, params }: OwnerQuery<RetractionsQuery>,
 ) -> Result<Json<RetractionsReply>, Fault> {
     let limit = check_limit(params.limit.unwrap_or(DEFAULT_LIMIT), MAX_LIMIT)?;
-    let retractions = engine.retractions(&scope, limit).await?;
+    let retractions = engine.history().retractions(&scope, limit).await?;
     Ok(Json(RetractionsReply { retractions: retractions.into_iter().map(RetractionReply::from).collect() }))
 }

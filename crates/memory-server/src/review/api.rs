@@ -172,7 +172,7 @@ async fn list_pending(
 ) -> Result<Json<PendingPage>, Fault> {
     let query = params.query()?;
     engine.audit().log_export(&scope, "review.list").await?;
-    let page = engine.pending_reviews(&scope, &query).await?;
+    let page = engine.review().pending(&scope, &query).await?;
     let pending = page.pending.into_iter().map(Pending::from).collect();
     Ok(Json(PendingPage { pending, next: page.next.map(|next| next.to_string()), total: page.total }))
 }
@@ -184,7 +184,7 @@ async fn accept_pending(
 ) -> Result<Json<Accepted>, Fault> {
     let Ids { ids } = parse_body(&bytes, "{\"ids\": [...]}")?;
     check_ids(&ids)?;
-    let report = engine.accept(&owner.scope, &ids).await?;
+    let report = engine.review().accept(&owner.scope, &ids).await?;
     let texts = |ids: Vec<RecordId>| ids.iter().map(ToString::to_string).collect();
     let (accepted, skipped, blocked) = (report.accepted, report.skipped, report.blocked);
     Ok(Json(Accepted { accepted: texts(accepted), skipped: texts(skipped), blocked: texts(blocked) }))
@@ -197,7 +197,7 @@ async fn reject_pending(
 ) -> Result<Json<Rejected>, Fault> {
     let Rejection { ids, reason } = parse_body(&bytes, "{\"ids\": [...]} and optionally \"reason\"")?;
     check_ids(&ids)?;
-    let rejection = engine.reject(&owner.scope, &ids, &reason).await?;
+    let rejection = engine.review().reject(&owner.scope, &ids, &reason).await?;
     let retraction = (!rejection.records.is_empty()).then(|| rejection.id.to_string());
     Ok(Json(Rejected { retraction, rejected: rejection.records.iter().map(ToString::to_string).collect() }))
 }
@@ -208,7 +208,7 @@ async fn edit_pending(
     bytes: Bytes,
 ) -> Result<Json<Edited>, Fault> {
     let NewText { id, text } = parse_body(&bytes, "{\"id\": \"...\", \"text\": \"...\"}")?;
-    let id = engine.accept_edited(&owner.scope, id, text).await?;
+    let id = engine.review().accept_edited(&owner.scope, id, text).await?;
     Ok(Json(Edited { id: id.to_string() }))
 }
 

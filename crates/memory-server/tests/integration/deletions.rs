@@ -152,8 +152,9 @@ async fn other_users_and_incomplete_requests_are_refused() {
         assert!(reply["detail"].as_str().unwrap().contains(word), "{body}: {reply}");
     }
     let mo = Scope::user("mo").unwrap();
-    let deletion = server.engine.forget_with_certificate(&mo, moss, &server.key, SearchExtent::Users);
-    let certificate = deletion.await.unwrap().certificate;
+    let handle = server.engine.deletion();
+    let deletion = handle.forget_with_certificate(&mo, moss, &server.key, SearchExtent::Users).await.unwrap();
+    let certificate = deletion.certificate;
     let (status, _) = server.post("/api/deletions/verify", &serde_json::to_value(&certificate).unwrap()).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     let (status, reply) = server.post("/api/deletions/verify", &json!({ "format": "x" })).await;

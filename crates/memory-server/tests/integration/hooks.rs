@@ -53,7 +53,7 @@ async fn prompt(router: &Router, path: &str, headers: &[(&str, &str)], session: 
 }
 
 async fn stored_texts(engine: &MemoryEngine, user: &str) -> Vec<String> {
-    let found = engine.timeline(&Scope::user(user).unwrap(), &ScanQuery::newest(50)).await.unwrap();
+    let found = engine.history().timeline(&Scope::user(user).unwrap(), &ScanQuery::newest(50)).await.unwrap();
     found.records.into_iter().map(|record| record.text).collect()
 }
 

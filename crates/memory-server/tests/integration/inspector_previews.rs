@@ -86,7 +86,7 @@ impl Inspected {
 
     async fn record_count(&self) -> usize {
         let everything = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
-        self.engine.timeline(&everything, &ScanQuery::newest(500)).await.unwrap().records.len()
+        self.engine.history().timeline(&everything, &ScanQuery::newest(500)).await.unwrap().records.len()
     }
 }
 

@@ -103,7 +103,7 @@ async fn fill(engine: &MemoryEngine, tenant: &str, user: &str, sentences: &[&str
         let scope = scope.with_session(format!("s{}", number % 3)).unwrap();
         let text = format!("{} {}", sentences[number % sentences.len()], WORDS[number % WORDS.len()]);
         let kind = if number % 4 == 3 { Kind::NOTE } else { Kind::TURN };
-        let mut record = Record::new(scope.clone(), kind, text, engine.clock().as_ref());
+        let mut record = Record::new(scope.clone(), kind, text, engine.settings().clock().as_ref());
         record.role = (number % 4 != 3).then_some(if number % 2 == 0 { Role::USER } else { Role::ASSISTANT });
         record.occurred_at =
             Timestamp::from_micros(1_770_000_000_000_000 + 60_000_000 * i64::try_from(number).unwrap());

@@ -236,8 +236,12 @@ async fn kinds_and_scenes_of_applications_are_known_once_they_are_stored() {
     let router = mcp_router(&engine, open());
     let list = json!({ "kind": "recipe" });
     assert!(tool_error(&router, "/mcp?user_id=lin", "list_memories", list.clone()).await.contains("recipe"));
-    let mut record =
-        memory_engine::Record::new(scope, memory_engine::Kind::new("recipe"), "plum cake", engine.clock().as_ref());
+    let mut record = memory_engine::Record::new(
+        scope,
+        memory_engine::Kind::new("recipe"),
+        "plum cake",
+        engine.settings().clock().as_ref(),
+    );
     record.scene = Some("kitchen".into());
     engine.store(&Scope::user("lin").unwrap(), vec![record], memory_engine::PutMode::Upsert).await.unwrap();
     assert_eq!(memories(&call(&router, "/mcp?user_id=lin", "list_memories", list).await), ["plum cake"]);
@@ -260,7 +264,7 @@ async fn a_reviewed_statement_waits() {
         assert!(tool_error(&router, uri, tool, arguments).await.contains("no memory"), "{tool}");
     }
     assert!(memories(&call(&router, uri, "list_memories", json!({})).await).is_empty());
-    engine.accept(&Scope::user("lin").unwrap(), &[id.parse().unwrap()]).await.unwrap();
+    engine.review().accept(&Scope::user("lin").unwrap(), &[id.parse().unwrap()]).await.unwrap();
     assert_eq!(memories(&call(&router, uri, "list_memories", json!({})).await), ["喜欢爵士乐"]);
 }
 

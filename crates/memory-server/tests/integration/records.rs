@@ -133,7 +133,7 @@ async fn retractions_are_listed_latest_first_within_the_scope() {
     let first = server.remember(&monday, "one").await;
     server.remember(&tuesday, "two").await;
     server.post("retract", json!({ "user_id": "lin", "session_id": "monday", "ids": [first] })).await;
-    server.engine.rewind(&tuesday, Rewind::Last(1)).await.unwrap();
+    server.engine.history().rewind(&tuesday, Rewind::Last(1)).await.unwrap();
     let reasons = |listed: Vec<Value>| -> Vec<String> {
         listed.iter().map(|retraction| retraction["reason"].as_str().unwrap().to_owned()).collect()
     };
@@ -148,9 +148,9 @@ async fn a_key_changes_only_its_own_records() {
     let (mei, wang) = (user("mei"), user("wang"));
     let of_mei = server.remember(&mei, "Mei keeps bees").await;
     let of_wang = server.remember(&wang, "Wang keeps goats").await;
-    let hidden = server.engine.retract(&wang, &[of_wang], "private").await.unwrap();
-    let retraction = server.engine.retract(&mei, &[of_mei], "").await.unwrap();
-    server.engine.restore(&mei, retraction.id).await.unwrap();
+    let hidden = server.engine.history().retract(&wang, &[of_wang], "private").await.unwrap();
+    let retraction = server.engine.history().retract(&mei, &[of_mei], "").await.unwrap();
+    server.engine.history().restore(&mei, retraction.id).await.unwrap();
 
     // The ids of another user do not exist.
     let (status, _) = server.post("edit", json!({ "user_id": "lin", "id": of_mei, "text": "x" })).await;
@@ -274,9 +274,9 @@ mod inspector {
             server.engine.remember(&story, Turn::assistant(text).with_sequence(sequence)).await.unwrap();
         }
         let branch = |name: &str| story.clone().with_branch(name).unwrap();
-        server.engine.fork(&branch("mercy"), Fork::at(1)).await.unwrap();
+        server.engine.history().fork(&branch("mercy"), Fork::at(1)).await.unwrap();
         server.engine.remember(&branch("mercy"), Turn::assistant("船靠岸了").with_sequence(2)).await.unwrap();
-        server.engine.fork(&branch("apart"), Fork::at(2).from_branch("mercy").alone()).await.unwrap();
+        server.engine.history().fork(&branch("apart"), Fork::at(2).from_branch("mercy").alone()).await.unwrap();
 
         let (_, first) = get(&server, "undo/branches?user_id=lin&limit=1").await;
         let apart = &first["branches"][0];

@@ -85,7 +85,7 @@ async fn memories_are_listed_accepted_rejected_and_edited() {
     values.sort_unstable();
     assert_eq!(values, ["Braga", "海鲜"]);
     let retraction = rejected["retraction"].as_str().unwrap().parse().unwrap();
-    assert_eq!(engine.restore(&user("lin"), retraction).await.unwrap(), 1);
+    assert_eq!(engine.history().restore(&user("lin"), retraction).await.unwrap(), 1);
     assert_eq!(list(&router, &key, "?user_id=lin&source=rule_facts&kind=fact").await["pending"][0]["id"], *walnuts);
     let (_, none) = post(&router, &key, "/reject?user_id=lin", json!({ "ids": [seafood] })).await;
     assert_eq!(none, json!({ "retraction": null, "rejected": [] }));
@@ -182,13 +182,13 @@ impl Reviewed {
     }
 
     async fn waiting(&self) -> Vec<Record> {
-        let page = self.engine.pending_reviews(&user("lin"), &ReviewQuery::default()).await.unwrap();
+        let page = self.engine.review().pending(&user("lin"), &ReviewQuery::default()).await.unwrap();
         page.pending.into_iter().map(|pending| pending.record).collect()
     }
 
     async fn accept_all(&self) {
         let ids: Vec<_> = self.waiting().await.iter().map(|record| record.id).collect();
-        assert_eq!(self.engine.accept(&user("lin"), &ids).await.unwrap().accepted.len(), ids.len());
+        assert_eq!(self.engine.review().accept(&user("lin"), &ids).await.unwrap().accepted.len(), ids.len());
     }
 
     /// Returns the texts of the active memories.
@@ -241,7 +241,7 @@ async fn changes_of_an_accepted_memory_wait_and_it_stays() {
         // The latest change takes the place of the one before.
         assert_eq!(server.waiting().await.len(), 1, "{path}");
     }
-    let evidence = server.engine.pending_reviews(&user("lin"), &ReviewQuery::default()).await.unwrap();
+    let evidence = server.engine.review().pending(&user("lin"), &ReviewQuery::default()).await.unwrap();
     assert_eq!(evidence.pending[0].evidence[0].text, "the locker is in hall four");
     server.accept_all().await;
     assert_eq!(server.active().await, ["hall nine, by a batch"]);
@@ -325,16 +325,16 @@ async fn a_change_of_a_fact_waits_and_is_accepted_or_rejected() {
         let (status, answer) = send(&router, key.reveal(), request, &json!({ "text": text }).to_string()).await;
         assert!(status.is_success() && answer.to_string().contains("waits"), "{status} {answer}");
         engine.drain(&user("lin"), |_| ()).await.unwrap();
-        let page = engine.pending_reviews(&user("lin"), &ReviewQuery::default()).await.unwrap();
+        let page = engine.review().pending(&user("lin"), &ReviewQuery::default()).await.unwrap();
         page.pending[0].record.id
     };
     let waiting = change("Braga").await;
     assert_eq!(values().await, ["Porto", "海鲜"]);
-    engine.reject(&user("lin"), &[waiting], "no").await.unwrap();
+    engine.review().reject(&user("lin"), &[waiting], "no").await.unwrap();
     engine.drain(&user("lin"), |_| ()).await.unwrap();
     assert_eq!(values().await, ["Porto", "海鲜"]);
     let waiting = change("Lisbon").await;
-    engine.accept(&user("lin"), &[waiting]).await.unwrap();
+    engine.review().accept(&user("lin"), &[waiting]).await.unwrap();
     engine.drain(&user("lin"), |_| ()).await.unwrap();
     assert_eq!(values().await, ["Lisbon", "海鲜"]);
     assert!(engine.get(&user("lin"), waiting).await.unwrap().is_none());

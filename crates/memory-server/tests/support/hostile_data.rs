@@ -50,7 +50,7 @@ pub(crate) async fn store(engine: &MemoryEngine) {
         engine.remember(&hostile_user, hostile.text.as_str()).await.unwrap();
     }
     let wrong = engine.remember(&mallory, "A turn that is wrong").await.unwrap();
-    engine.retract(&mallory, &[wrong], &texts[0].text).await.unwrap();
+    engine.history().retract(&mallory, &[wrong], &texts[0].text).await.unwrap();
     let long = engine.remember(&mallory, "x".repeat(LONG_LINE_CHARS)).await.unwrap();
     engine.patch(&mallory, &[long], RecordPatch::default().pinned(true)).await.unwrap();
     engine.drain(&mallory, |_| ()).await.unwrap();
@@ -59,7 +59,7 @@ pub(crate) async fn store(engine: &MemoryEngine) {
 /// Returns a turn with the text in all of its labels.
 fn turn_record(engine: &MemoryEngine, scope: &Scope, hostile: &HostileText, number: usize) -> Record {
     let text = hostile.text.clone();
-    let mut record = Record::new(scope.clone(), Kind::TURN, &text, engine.clock());
+    let mut record = Record::new(scope.clone(), Kind::TURN, &text, engine.settings().clock());
     record.id = RecordId::named(scope, &hostile.name);
     record.role = Some(if number.is_multiple_of(2) { Role::USER } else { Role::new(&text) });
     record.speaker = Some(text.clone());
@@ -79,17 +79,17 @@ fn fact_record(engine: &MemoryEngine, scope: &Scope, hostile: &HostileText, turn
     let text = &hostile.text;
     let fact: ExtractedFact = serde_json::from_value(json!({
         "subject": text, "slot": text, "value": text, "polarity": "positive", "cardinality": "single", "kind": "fact",
-        "said_at": engine.clock().now(), "evidence": [{ "record": turn, "quote": text }], "text": text,
+        "said_at": engine.settings().clock().now(), "evidence": [{ "record": turn, "quote": text }], "text": text,
         "confidence": 0.9,
     }))
     .unwrap();
-    fact.to_record(scope, engine.clock().now())
+    fact.to_record(scope, engine.settings().clock().now())
 }
 
 /// Returns a key moment of a companion whose pack is hostile.
 fn moment_record(engine: &MemoryEngine, scope: &Scope, hostile: &HostileText) -> Record {
     let text = &hostile.text;
-    let mut record = Record::new(scope.clone(), Kind::KEY_MOMENT, text, engine.clock());
+    let mut record = Record::new(scope.clone(), Kind::KEY_MOMENT, text, engine.settings().clock());
     record.trust = Trust::Derived;
     record.topic = Some(text.clone());
     record.source.message_id = Some(text.clone());

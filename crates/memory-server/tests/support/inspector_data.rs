@@ -172,7 +172,7 @@ async fn correct(engine: &MemoryEngine, clock: &SeedClock) {
     // "Sesame is one year old" is about the cat.
     let ages = engine.facts(&lin).attribute("age").await.unwrap();
     let ids: Vec<RecordId> = ages.iter().map(|fact| fact.id).collect();
-    engine.retract(&lin, &ids, "The cat is one year old, not Lin.").await.unwrap();
+    engine.history().retract(&lin, &ids, "The cat is one year old, not Lin.").await.unwrap();
     let trip = find(engine, &anna, "28 March").await;
     engine.update(&anna, trip, "I'm going to Berlin on 29 March to visit Clara.").await.unwrap();
     let lunch = find(engine, &lin, "兰州拉面").await;
@@ -198,7 +198,7 @@ async fn store_notes(engine: &MemoryEngine) {
     engine.patch(&lin, &[ticket], RecordPatch::default().importance(0.2)).await.unwrap();
     for (scope, text) in [(&anna, "Anna wants to run a half marathon in autumn"), (&lin, "小林想养第二只猫")] {
         let note = Turn::note(text).with_kind(Kind::FACT);
-        engine.remember_from(ReviewSource::Tools, scope, note).await.unwrap();
+        engine.review().remember_from(ReviewSource::Tools, scope, note).await.unwrap();
     }
     let stranger = Scope::tenant_wide(OTHER_TENANT).unwrap().with_user(ANNA).unwrap();
     engine.remember(&stranger, "My name is Annabel Stranger and I live in Reykjavik.").await.unwrap();
@@ -209,7 +209,7 @@ async fn store_notes(engine: &MemoryEngine) {
 async fn store_branch(engine: &MemoryEngine) {
     let main = Scope::user(LIN).unwrap().with_agent("kai").unwrap().with_session("2026-04-04-night").unwrap();
     let branch = main.with_branch("hand-over").unwrap();
-    engine.fork(&branch, Fork::at(6)).await.unwrap();
+    engine.history().fork(&branch, Fork::at(6)).await.unwrap();
     let turns = [
         Turn::user("我把提灯放在地上，举起双手：“钥匙给你，放我们走。”").with_speaker("Lin").with_sequence(7),
         Turn::assistant("维罗妮卡没有接钥匙。“我要的从来不是门后的东西，”她说，“我要你们别开门。”")

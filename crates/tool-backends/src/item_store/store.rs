@@ -84,7 +84,7 @@ impl ItemStore {
                 None => self.0.create(&name, fill).await?,
                 Some(mut record) => {
                     fill(&mut record);
-                    record.occurred_at = self.0.engine.clock().now();
+                    record.occurred_at = self.0.engine.settings().clock().now();
                     self.0.replace(record).await?
                 }
             };

@@ -60,7 +60,7 @@ impl MemoryFiles {
     /// Returns a file as it will be once a person accepts the change of it that waits.
     pub(crate) async fn with_waiting_change(&self, file: MemoryFile) -> Result<MemoryFile> {
         let Some(record) = &file.record else { return Ok(file) };
-        Ok(self.0.engine.waiting_change(record).await?.and_then(MemoryFile::of).unwrap_or(file))
+        Ok(self.0.engine.review().waiting_change(record).await?.and_then(MemoryFile::of).unwrap_or(file))
     }
 
     pub(crate) async fn create(&self, path: &MemoryPath, text: &str) -> Result<WriteOutcome> {

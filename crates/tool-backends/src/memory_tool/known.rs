@@ -25,14 +25,15 @@ pub(crate) fn refusal(path: &MemoryPath) -> String {
 
 /// Returns the read-only files that are not empty: the facts and notes that are not files, and the latest messages.
 pub(crate) async fn files(engine: &MemoryEngine, scope: &Scope) -> Result<Vec<MemoryFile>> {
-    let now = engine.clock().now();
+    let settings = engine.settings();
+    let (now, zone) = (settings.clock().now(), settings.zone());
     let mut facts = engine.facts(scope).records().await?;
     facts.extend(newest(engine, scope, Kind::NOTE, MAX_NOTES).await?.into_iter().filter(|note| !MemoryFile::is(note)));
     facts.sort_by_key(Record::position);
-    let facts = facts.iter().map(|fact| format!("- {}\n", quoted(&enrichment::render(fact, now, engine.zone()), &[])));
+    let facts = facts.iter().map(|fact| format!("- {}\n", quoted(&enrichment::render(fact, now, zone), &[])));
     let messages = newest(engine, scope, Kind::TURN, MAX_MESSAGES).await?;
     let messages = messages.iter().map(|message| {
-        let time = message.occurred_at.in_zone(engine.zone()).strftime("%Y-%m-%d %H:%M");
+        let time = message.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M");
         let speaker = message.named_speaker().or(message.role.as_ref().map(|role| role.as_str()));
         let speaker = speaker.map(|name| format!("{}: ", quoted(name, &[]))).unwrap_or_default();
         format!("- {time} {speaker}{}\n", quoted(&message.text, &[]))
@@ -45,7 +46,7 @@ pub(crate) async fn files(engine: &MemoryEngine, scope: &Scope) -> Result<Vec<Me
 /// Returns the newest active records of a kind, oldest first.
 async fn newest(engine: &MemoryEngine, scope: &Scope, kind: Kind, limit: usize) -> Result<Vec<Record>> {
     let filter = Filter::eq(Field::Kind, kind.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-    let mut records = engine.timeline(scope, &ScanQuery::newest(limit).with_filter(filter)).await?.records;
+    let mut records = engine.history().timeline(scope, &ScanQuery::newest(limit).with_filter(filter)).await?.records;
     records.reverse();
     Ok(records)
 }

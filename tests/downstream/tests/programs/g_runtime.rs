@@ -126,7 +126,7 @@ async fn after_close_every_call_is_an_error_and_closing_again_is_none() -> Resul
     let other = memory.clone();
     memory.close().await?;
     other.close().await?;
-    assert!(other.is_closed());
+    assert!(other.admin().is_closed());
     let closed = |error: Error| assert_eq!(error.kind(), ErrorKind::Closed);
     closed(other.remember(&kim(), "more").await.expect_err("closed"));
     closed(other.recall(&kim(), "hello").await.expect_err("closed"));

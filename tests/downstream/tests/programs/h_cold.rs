@@ -36,7 +36,7 @@ async fn recalls_after_opening_find_what_is_there() -> Result<()> {
 
     let memory = MemoryEngine::open(path.as_path()).await?;
     let started = Instant::now();
-    memory.warm_up().await?;
+    memory.admin().warm_up().await?;
     println!("warm-up: {:.1?}", started.elapsed());
     let plain = || RecallQuery::new("the violin by the harbour").with_limit(10);
     let (hits, _) = timed(&memory, &kim, "first recall", plain()).await?;

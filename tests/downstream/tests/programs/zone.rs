@@ -45,9 +45,9 @@ async fn a_date_in_a_prompt_is_a_date_of_the_zone() -> Result<()> {
 #[tokio::test]
 async fn the_default_is_utc_and_the_language_of_the_text() -> Result<()> {
     let memory = crate::quiet().await?;
-    assert_eq!(memory.zone(), &TimeZone::UTC);
-    assert_eq!(memory.language(), None);
+    assert_eq!(memory.settings().zone(), &TimeZone::UTC);
+    assert_eq!(memory.settings().language(), None);
     let english = MemoryEngine::builder().in_memory().language(Language::English).build().await?;
-    assert_eq!(english.language(), Some(Language::English));
+    assert_eq!(english.settings().language(), Some(Language::English));
     Ok(())
 }

@@ -43,14 +43,14 @@ pub(super) async fn measure(
         answers_injected: share(answerable.iter().filter(|best| best.of_gold >= min_relevance).count(), &answerable),
         false_injections: share(unanswerable.iter().filter(|best| best.of_any >= min_relevance).count(), &unanswerable),
     };
-    let default = rates(engine.admin().recall_options().min_relevance);
+    let default = rates(engine.settings().recall_options().min_relevance);
     let thresholds: Vec<Rates> = (1..20).map(|n| rates(f64::from(n) / 20.0)).collect();
     Ok(json!({ "unanswerable": unanswerable.len(), "default": default, "thresholds": thresholds }))
 }
 
 async fn best_relevances(engine: &MemoryEngine, questions: &[EvalQuestion]) -> Result<Vec<BestRelevance>> {
     let bar = output::progress(questions.len() as u64, "relevance {wide_bar} {pos}/{len} questions {eta}");
-    let options = engine.admin().recall_options().with_deadline(EVAL_DEADLINE);
+    let options = engine.settings().recall_options().with_deadline(EVAL_DEADLINE);
     let mut best = Vec::with_capacity(questions.len());
     for question in questions {
         let query = question.query()?.with_limit(MAX_INJECTED).with_options(options);

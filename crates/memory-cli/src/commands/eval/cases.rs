@@ -56,7 +56,7 @@ pub(super) async fn run(engine: &MemoryEngine, cases: &[InjectionCase]) -> Resul
         if let Some(session) = &case.session {
             scope = scope.with_session(session)?;
         }
-        let options = engine.admin().recall_options().with_deadline(EVAL_DEADLINE);
+        let options = engine.settings().recall_options().with_deadline(EVAL_DEADLINE);
         let mut query = question::query_at(&case.question, case.time.as_deref())?.with_options(options);
         if let Some(limit) = case.limit {
             query = query.with_limit(limit);

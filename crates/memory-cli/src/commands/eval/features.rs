@@ -20,7 +20,7 @@ pub(super) async fn write(
     path: &Path,
 ) -> Result<()> {
     let mut out = OutputFile::create(path)?;
-    let mut options = engine.admin().recall_options().with_deadline(EVAL_DEADLINE);
+    let mut options = engine.settings().recall_options().with_deadline(EVAL_DEADLINE);
     options.rerank_candidates = 0;
     options.diversity = 0.0;
     for question in questions {

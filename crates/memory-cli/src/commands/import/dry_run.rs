@@ -124,5 +124,5 @@ impl DryRun {
 
 /// Returns the content hash of a record as it would be stored: with its secrets masked.
 pub(super) fn stored_hash(engine: &MemoryEngine, record: &Record) -> ContentHash {
-    ContentHash::of(&engine.mask_secrets(record.text.as_str()))
+    ContentHash::of(&engine.screening().mask(record.text.as_str()))
 }

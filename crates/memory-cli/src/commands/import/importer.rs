@@ -126,7 +126,7 @@ impl<'a> Importer<'a> {
 
     fn check_vector(&self, vector: Option<&[f32]>) -> Result<()> {
         let Some(vector) = vector.filter(|_| self.keep_vectors) else { return Ok(()) };
-        let space = self.engine.embedder().space();
+        let space = self.engine.settings().embedder().space();
         ensure!(
             vector.len() == space.dimensions,
             "its vector has {} dimensions, but {space} has {}; set --embedder to the model of the vectors, or omit \
@@ -173,7 +173,7 @@ impl<'a> Importer<'a> {
             let contents: Vec<(Scope, ContentHash)> =
                 records.iter().map(|r| (r.scope.clone(), stored_hash(self.engine, r))).collect();
             let source = ReviewSource::Imports;
-            let stored = self.engine.admin().store_from(source, &tenant, records, self.mode).await?;
+            let stored = self.engine.review().store_from(source, &tenant, records, self.mode).await?;
             self.report.pending += stored.iter().filter(|stored| stored.is_pending).count() as u64;
             let written: Vec<WriteResult> = stored.into_iter().map(|stored| stored.result).collect();
             // Grouped by user: records of two users may have the same id.

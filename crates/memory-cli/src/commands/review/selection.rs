@@ -81,7 +81,7 @@ impl PendingSelection {
         let mut query = self.selection.query()?.with_limit(PAGE_RECORDS);
         let mut ids = Vec::new();
         loop {
-            let page = engine.pending_reviews(scope, &query).await?;
+            let page = engine.review().pending(scope, &query).await?;
             ids.extend(page.pending.iter().map(|pending| pending.record.id));
             match page.next {
                 Some(next) => query = query.with_after(Some(next)),

@@ -47,8 +47,8 @@ impl Suggest {
         let mut suggester = Suggester::default().with_limit(self.limit);
         suggester.min_records = self.uses.max(1);
         let vectors = vectors(&engine, suggester.words(&texts)).await;
-        let known = engine.synonyms().of(&scope).await?;
-        let verdicts = engine.synonyms().store().verdicts(&scope.namespace()).await?;
+        let known = engine.settings().synonyms().of(&scope).await?;
+        let verdicts = engine.settings().synonyms().store().verdicts(&scope.namespace()).await?;
         let found = suggester.suggest(&texts, &vectors, &known, &verdicts);
 
         let example = |suggestion: &Suggestion| {
@@ -100,7 +100,7 @@ impl Suggest {
 /// Returns the vectors of words, or none if the embedder does not represent meaning. Without vectors, pairs are
 /// suggested for the other reasons only.
 async fn vectors(engine: &MemoryEngine, words: Vec<String>) -> Vec<(String, Embedding)> {
-    let embedder = engine.embedder();
+    let embedder = engine.settings().embedder();
     if embedder.semantic_weight() < MIN_SEMANTIC_WEIGHT {
         return Vec::new();
     }

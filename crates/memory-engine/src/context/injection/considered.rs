@@ -29,7 +29,7 @@ impl Injector {
         let frame = language.pick(&self.block.chinese, &self.block.english);
         Some(InjectionTrace {
             decision: decision.clone(),
-            min_relevance: self.engine.options().min_relevance,
+            min_relevance: self.engine.settings().recall_options().min_relevance,
             max_memories: self.limit,
             language,
             max_chars: frame.max_chars,

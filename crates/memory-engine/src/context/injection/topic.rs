@@ -26,7 +26,7 @@ impl Injector {
         }
         let facts = self.newest_records(scope, message, kind_filter(Kind::FACT), TOPIC_SCAN_ROWS).await;
         let facts = recalled.records_or_failure(facts);
-        let facts = facts_of_topics(facts, &topics, self.engine.clock().now());
+        let facts = facts_of_topics(facts, &topics, self.engine.settings().clock().now());
         recalled.consider(MemorySource::Topic, &facts);
         let mut added = self.select(scope, facts, TOPIC_MAX_FACTS, recalled).await;
         let is_stated = |fact: &Record| {

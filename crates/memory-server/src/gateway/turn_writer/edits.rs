@@ -25,7 +25,7 @@ impl TurnWorker {
         let exchanges = former_exchange.into_iter().chain([follows]).collect();
         let replaced = replaced_records(&turns, &turn.key.key, exchanges);
         if !replaced.is_empty() {
-            self.engine.retract(&turn.address, &replaced, EDIT_REASON).await?;
+            self.engine.history().retract(&turn.address, &replaced, EDIT_REASON).await?;
         }
         Ok(())
     }
@@ -41,13 +41,13 @@ impl TurnWorker {
                 // A new reply is not the reply that was retracted.
                 let is_reply = record.role == Some(Role::ASSISTANT);
                 let text = if is_reply { &turn.exchange.assistant } else { &turn.exchange.user };
-                record.content_hash() == ContentHash::of(&self.engine.mask_secrets(text.as_str()))
+                record.content_hash() == ContentHash::of(&self.engine.screening().mask(text.as_str()))
             })
             .collect();
         if revoked.is_empty() {
             return Ok(Vec::new());
         }
-        let retractions = self.engine.retractions(&turn.address, MAX_RETRACTIONS).await?;
+        let retractions = self.engine.history().retractions(&turn.address, MAX_RETRACTIONS).await?;
         let by_gateway: BTreeSet<RecordId> = retractions
             .into_iter()
             .filter(|retraction| retraction.reason == EDIT_REASON)

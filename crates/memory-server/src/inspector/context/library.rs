@@ -31,7 +31,7 @@ impl Preview<'_> {
             served: true,
             user_id: self.scope.user_name().map(str::to_owned),
             session_id: self.scope.session().map(str::to_owned),
-            min_relevance: Some(engine.recall_options().min_relevance),
+            min_relevance: Some(engine.settings().recall_options().min_relevance),
             candidates,
             records,
             degraded: context.degraded,

@@ -89,7 +89,7 @@ pub(super) async fn show_fact(
     Scoped { scope, .. }: Scoped<NoParams>,
 ) -> Result<Json<FactDetail>, Fault> {
     let engine = &state.engine;
-    let now = engine.clock().now();
+    let now = engine.settings().clock().now();
     let record = read_fact(engine, &scope, &id).await?;
     let user = record.scope.namespace();
     let mut related = read_related(engine, &user, &record).await?;

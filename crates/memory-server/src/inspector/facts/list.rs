@@ -94,7 +94,7 @@ pub(super) async fn list_facts(
     Scoped { scope, params, .. }: Scoped<ListParams>,
 ) -> Result<Json<FactPage>, Fault> {
     let selection = Selection::new(params)?;
-    let now = state.engine.clock().now();
+    let now = state.engine.settings().clock().now();
     state.engine.audit().log_export(&scope, "inspector.facts").await?;
     let last_shown = match selection.cursor {
         Some(id) => Some(read_last_shown(&state.engine, &scope, id, now).await?),

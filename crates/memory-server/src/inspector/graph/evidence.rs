@@ -95,7 +95,7 @@ pub(super) async fn show_evidence(
 ) -> Result<Json<GraphEvidence>, Fault> {
     let limit = check_limit(params.limit.unwrap_or(DEFAULT_LIMIT), MAX_LIMIT)?;
     let subject = Subject::new(&params)?;
-    let now = state.engine.clock().now();
+    let now = state.engine.settings().clock().now();
     let query = subject.query().with_evidence(limit).with_filter(Some(unexpired(now)));
     state.engine.audit().log_export(&scope, "inspector.graph.evidence").await?;
     let found = state.engine.graph().store().expand(&scope, &query).await?;

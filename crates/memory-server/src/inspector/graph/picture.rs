@@ -103,7 +103,7 @@ pub(super) async fn show_graph(
     Scoped { scope, params, .. }: Scoped<GraphParams>,
 ) -> Result<Json<GraphPicture>, Fault> {
     let limit = check_limit(params.limit.unwrap_or(DEFAULT_LIMIT), MAX_LIMIT)?;
-    let reader = GraphReader { engine: &state.engine, scope: &scope, now: state.engine.clock().now() };
+    let reader = GraphReader { engine: &state.engine, scope: &scope, now: state.engine.settings().clock().now() };
     state.engine.audit().log_export(&scope, "inspector.graph").await?;
     let stats = state.engine.graph().store().stats(&scope).await?;
     let hops = params.hops.unwrap_or(DEFAULT_HOPS);

@@ -43,11 +43,11 @@ pub(super) async fn show_growth(
     let (Some(oldest), Some(newest)) = (stats.oldest, stats.newest) else {
         return Ok(Json(Growth { period_days: 1, starts: Vec::new(), kinds: BTreeMap::new() }));
     };
-    let (periods, period_days) = periods_between(oldest, newest, engine.zone())?;
+    let (periods, period_days) = periods_between(oldest, newest, engine.settings().zone())?;
     let count = usize::try_from(periods.index_of(newest)).unwrap_or(0) + 1;
     let mut kinds: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for scope in &accessible.scopes {
-        for counted in engine.period_counts(scope, periods).await? {
+        for counted in engine.admin().period_counts(scope, periods).await? {
             let row = kinds.entry(counted.kind.as_str().to_owned()).or_insert_with(|| vec![0; count]);
             // A record that was written since is left out.
             let index = usize::try_from(periods.index_of(counted.start)).ok();

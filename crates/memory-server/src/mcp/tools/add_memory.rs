@@ -57,8 +57,8 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     let scene = arguments.scene.trim();
     let turn = if scene.is_empty() { turn } else { turn.with_scene(scene) };
     let engine = &memory.engine;
-    let id = engine.remember_from(ReviewSource::Tools, &scope, turn).await?;
-    if engine.review_policy().mode(ReviewSource::Tools) == ReviewMode::Review
+    let id = engine.review().remember_from(ReviewSource::Tools, &scope, turn).await?;
+    if engine.settings().review_policy().mode(ReviewSource::Tools) == ReviewMode::Review
         && let Some(pending) = engine.get(&scope, id).await?.filter(|record| record.state == State::Pending)
     {
         let mut result = to_result(&Memory::from(&pending))?;

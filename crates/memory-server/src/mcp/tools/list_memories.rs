@@ -77,7 +77,7 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     // A page may contain ledger entries, which are not memories, so several pages may be needed.
     loop {
         query.limit = limit - records.len();
-        let page = memory.engine.timeline(&scope, &query).await?;
+        let page = memory.engine.history().timeline(&scope, &query).await?;
         query.after = page.next;
         records.extend(page.records.into_iter().filter(Record::is_indexed));
         if records.len() == limit || query.after.is_none() {

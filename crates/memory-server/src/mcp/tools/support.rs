@@ -77,8 +77,7 @@ pub(in crate::mcp) async fn check_scene(
 
 /// Returns the scenes of the scene policy.
 pub(in crate::mcp) fn scene_names(engine: &MemoryEngine) -> BTreeSet<String> {
-    let admin = engine.admin();
-    let policy = admin.scene_policy();
+    let policy = engine.settings().scene_policy();
     let in_views = policy.views.values().flat_map(|view| view.scenes.keys()).chain(policy.views.keys());
     in_views.chain([&policy.unlabelled]).cloned().collect()
 }

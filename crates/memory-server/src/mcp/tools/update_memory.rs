@@ -46,8 +46,8 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
         changed.text = arguments.text;
         // If two clients correct a memory at the same time, the second one is refused.
         let mode = PutMode::Update { revision: record.revision };
-        let admin = memory.engine.admin();
-        let stored = admin.store_from(ReviewSource::Tools, &scope, vec![changed.clone()], mode).await?;
+        let review = memory.engine.review();
+        let stored = review.store_from(ReviewSource::Tools, &scope, vec![changed.clone()], mode).await?;
         is_pending = stored.iter().any(|stored| stored.is_pending);
         if !is_pending {
             record = changed;

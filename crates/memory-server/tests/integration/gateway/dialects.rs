@@ -185,7 +185,7 @@ async fn a_retracted_response_is_not_continued() {
     let before = Chat::of(Served::with_both_upstreams(engine.clone(), patient_options()).await);
     let first = before.get("v1/responses", &json!({ "model": "native-echo", "input": "我住在柏林" }), &OWNER).await;
     let reply = before.turns("monday").await.pop().unwrap();
-    engine.retract(&lin(), &[reply.id], "edited").await.unwrap();
+    engine.history().retract(&lin(), &[reply.id], "edited").await.unwrap();
     // The cache of a new server is empty.
     let after = Chat::of(Served::with_both_upstreams(engine, patient_options()).await);
     let body = json!({ "model": "native-echo", "input": "我养猫", "previous_response_id": first.json()["id"] });

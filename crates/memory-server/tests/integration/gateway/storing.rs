@@ -89,7 +89,7 @@ async fn deleted_and_retracted_turns_are_not_stored_again() {
     chat.ask(&request("echo", &[user("忘掉这个")])).await;
     let turns = chat.turns("monday").await;
     chat.served.engine.forget(&lin(), turns[0].id).await.unwrap();
-    chat.served.engine.retract(&lin(), &[turns[1].id], "wrong").await.unwrap();
+    chat.served.engine.history().retract(&lin(), &[turns[1].id], "wrong").await.unwrap();
     let answer = chat.ask(&request("echo", &[user("忘掉这个")])).await;
     assert_eq!((answer.status.as_u16(), chat.texts().await.len()), (200, 0));
 }

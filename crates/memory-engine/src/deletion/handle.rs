@@ -1,0 +1,108 @@
+//! The methods around deletions.
+
+use memory_engine_core::{RemovalCounts, Result, Scope};
+use tracing::{Span, field::Empty};
+
+#[cfg(feature = "certificates")]
+use crate::certificate::{
+    CertificateKey, CertificateVerification, CertifiedDeletion, DeletionCertificate, PublicKey, SearchExtent,
+};
+use crate::{
+    deletion::preview::ForgetPreview,
+    engine::MemoryEngine,
+    verbs::{forget::Forget, verb::verb},
+};
+
+/// What belongs to deletions besides [`MemoryEngine::forget`]: previews, signed certificates, and the deletion of
+/// expired records. [`MemoryEngine::deletion`] returns it.
+///
+/// ```
+/// use memory_engine::{Forget, MemoryEngine, Scope};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().build().await?;
+/// let lin = Scope::user("lin")?;
+/// memory.remember(&lin, "The spare key is under the mat").await?;
+///
+/// let preview = memory.deletion().preview(&lin, Forget::Everything, 10).await?;
+/// assert_eq!(preview.selected_sample[0].text, "The spare key is under the mat");
+/// assert_eq!(memory.forget(&lin, Forget::Everything).await?.records(), preview.records());
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Deletion {
+    pub(crate) engine: MemoryEngine,
+}
+
+impl Deletion {
+    /// Returns the records that [`forget`](MemoryEngine::forget) would remove now. Changes nothing. `sample` is the
+    /// maximum number of selected records, and of derived ones, that it contains; it counts all of them.
+    ///
+    /// All selected records are read. If `scope` covers several users and the target is a filter, records of two users
+    /// with exactly the same time and sequence may be missed.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid filter; the store's error.
+    pub async fn preview(&self, scope: &Scope, target: impl Into<Forget>, sample: usize) -> Result<ForgetPreview> {
+        let note = |span: &Span, preview: &ForgetPreview| _ = span.record("records", preview.records());
+        let work = self.engine.build_preview(scope, target.into(), sample);
+        verb!("preview_forget", scope, { records = Empty }, work, note)
+    }
+
+    /// Deletes the records of all tenants that have expired, with everything that is derived from them. Reads do not
+    /// return expired records even before; the background task deletes them at least every 30 seconds. Returns the
+    /// numbers of removed items.
+    ///
+    /// # Errors
+    /// The stores' errors. What was deleted before stays deleted.
+    pub async fn delete_expired(&self) -> Result<RemovalCounts> {
+        self.engine.enrichment().delete_expired().await
+    }
+}
+
+/// Signed certificates.
+#[cfg(feature = "certificates")]
+impl Deletion {
+    /// Forgets records as [`MemoryEngine::forget`] does. Then searches the store for their traces, and returns a signed
+    /// report of both.
+    ///
+    /// With [`SearchExtent::Database`], every table, index and file is searched, and the time grows with the size of
+    /// the store. The certificate then tells whether other users have the same words: it is for an administrator.
+    /// With [`SearchExtent::Users`], only the rows of the users in question are searched.
+    ///
+    /// Traces are reported, not hidden: check [`DeletionCertificate::is_clean`]. The call can be repeated. For ids, the
+    /// certificate then also covers the records that an earlier call had deleted.
+    ///
+    /// # Errors
+    /// Those of [`MemoryEngine::forget`]. If the search fails, the records are deleted, and the call can be repeated.
+    pub async fn forget_with_certificate(
+        &self,
+        scope: &Scope,
+        target: impl Into<Forget>,
+        key: &CertificateKey,
+        extent: SearchExtent,
+    ) -> Result<CertifiedDeletion> {
+        let note = |span: &Span, deletion: &CertifiedDeletion| {
+            span.record("records", deletion.report.records());
+            span.record("residue", deletion.certificate.residue);
+        };
+        let work = self.engine.acting(self.engine.forget_and_certify(scope, target.into(), key, extent));
+        verb!("forget_with_certificate", scope, { records = Empty, residue = Empty }, work, note)
+    }
+
+    /// Verifies a certificate against the rows that its users have in the store of this engine. Changes nothing. If the
+    /// signature or the key is wrong, the store is not searched.
+    ///
+    /// # Errors
+    /// `Unauthorized` if the certificate names a record outside of `scope`; otherwise as
+    /// [`certificate::verify`](crate::certificate::verify).
+    pub async fn verify_certificate(
+        &self,
+        scope: &Scope,
+        certificate: &DeletionCertificate,
+        pinned: Option<&PublicKey>,
+    ) -> Result<CertificateVerification> {
+        let work = self.engine.verify_in_store(scope, certificate, pinned);
+        verb!("verify_certificate", scope, {}, work)
+    }
+}
