@@ -25,10 +25,9 @@ pub use backup::{BackupInfo, BackupWriter, back_up, check_backup, fingerprint, r
 pub use database::{
     encryption::EncryptionKey,
     file::DatabaseFile,
-    migration::{migrate_down, migrate_up, schema},
+    migration::{install_views, installed_views, migrate_down, migrate_up, remove_views, schema},
     rekey::rekey,
     schema::{SCHEMA, migration_names},
-    views::{install_views, installed_views, remove_views},
 };
 pub use health_check::{checkup, checkup_with_progress, namespaces, repair};
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};

@@ -272,6 +272,11 @@ pub(crate) async fn up(connection: &mut PgConnection, options: &PostgresOptions)
     // An existing database keeps its number of partitions.
     let partitions = if found == 0 { options.partitions } else { partitions(connection).await? };
     sqlx::raw_sql(DROP_FUNCTIONS).execute(&mut *connection).await?;
+    // A table cannot be changed under a view.
+    let sets = if found == 0 { BTreeSet::new() } else { views::installed(connection).await? };
+    if !sets.is_empty() {
+        views::replace(connection, &BTreeSet::new()).await?;
+    }
     for (step, migration) in (1_i64..).zip(&MIGRATIONS).skip(found as usize) {
         let work = async {
             for statement in partitioned_statements(migration.up, partitions) {
@@ -285,6 +290,9 @@ pub(crate) async fn up(connection: &mut PgConnection, options: &PostgresOptions)
             .bind(migration.name)
             .execute(&mut *connection)
             .await?;
+    }
+    if !sets.is_empty() {
+        views::replace(connection, &sets).await?;
     }
     install_functions(connection).await?;
     check_pgvector(connection).await?;

@@ -1,6 +1,6 @@
 //! The schema of a database file, and its migrations.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use memory_engine_core::{
     Error, ErrorKind,
@@ -9,7 +9,7 @@ use memory_engine_core::{
 };
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::database::error::SqliteError;
+use crate::database::{error::SqliteError, views};
 
 /// The schema that this version reads and writes.
 pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
@@ -49,8 +49,16 @@ pub(crate) fn migrate_to_latest(transaction: &Transaction<'_>, path: &Path) -> R
     if current == SCHEMA {
         return Ok(());
     }
+    // A table cannot be changed under a view.
+    let sets = if current == 0 { BTreeSet::new() } else { views::listed(transaction)? };
+    if !sets.is_empty() {
+        views::replace(transaction, &BTreeSet::new())?;
+    }
     for migration in MIGRATIONS.iter().skip(current as usize) {
         run_migration(transaction, migration.name, "up", migration.up)?;
+    }
+    if !sets.is_empty() {
+        views::replace(transaction, &sets)?;
     }
     set_schema(transaction, SCHEMA)
 }

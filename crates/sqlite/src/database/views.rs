@@ -1,72 +1,18 @@
-//! Installs and removes the sets of views for programs that read by SQL.
+//! The sets of views for programs that read by SQL.
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Error, ErrorKind, Result, ViewSet};
+use memory_engine_core::{Error, ErrorKind, ViewSet};
 use memory_engine_sql::views::{VIEWS_PART, read_sets, set_names};
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::database::{connection, error::SqliteError, file::DatabaseFile, index_metadata, schema};
+use crate::database::{error::SqliteError, index_metadata};
 
 /// The sets that a file can have, with the statements that create their views. Each begins at the start of a line.
-const SETS: [(ViewSet, &str); 2] = [
+pub(crate) const SETS: [(ViewSet, &str); 2] = [
     (ViewSet::Companion, include_str!("../../views/companion.sql")),
     (ViewSet::Story, include_str!("../../views/story.sql")),
 ];
-
-/// Installs a set of views in a file, which may be in use. Replaces the set if it is installed, and migrates the file
-/// to the schema of this version. Blocks the calling thread.
-///
-/// # Errors
-/// Those of [`migrate_up`](crate::migrate_up); `Unsupported` for a set that only Postgres has; `Conflict` if a table or
-/// a view of another program has the name of a view.
-pub fn install_views(file: impl Into<DatabaseFile>, set: ViewSet) -> Result<()> {
-    if statements(set).is_none() {
-        let names = SETS.map(|(set, _)| set.as_str()).join(" and ");
-        let message = format!("a SQLite file can have the views {names}; only Postgres has the views {set}");
-        return Err(Error::new(ErrorKind::Unsupported, "views", message));
-    }
-    change(file.into(), |sets| sets.insert(set))
-}
-
-/// Removes a set of views from a file, which may be in use. Blocks the calling thread.
-///
-/// # Errors
-/// Those of [`migrate_up`](crate::migrate_up).
-pub fn remove_views(file: impl Into<DatabaseFile>, set: ViewSet) -> Result<()> {
-    change(file.into(), |sets| sets.remove(&set))
-}
-
-/// Returns the sets of views that are installed in a file. Blocks the calling thread.
-///
-/// # Errors
-/// Those of [`schema`](crate::schema()).
-pub fn installed_views(file: impl Into<DatabaseFile>) -> Result<BTreeSet<ViewSet>> {
-    let file = file.into();
-    let connection = connection::open_existing(&file)?;
-    let run = || {
-        let schema = schema::read_schema(&connection, &file.path)?;
-        let mut sets = if schema == 0 { BTreeSet::new() } else { listed(&connection)? };
-        sets.retain(|set| statements(*set).is_some());
-        Ok(sets)
-    };
-    run().map_err(|failure: SqliteError| failure.into_error("views"))
-}
-
-fn change(file: DatabaseFile, edit: impl FnOnce(&mut BTreeSet<ViewSet>) -> bool) -> Result<()> {
-    let path = &file.path;
-    connection::check_path(path)?;
-    let mut connection =
-        connection::open_writer(&file, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
-    let changed = schema::in_transaction(&mut connection, |transaction| {
-        schema::migrate_to_latest(transaction, path)?;
-        let mut sets = listed(transaction)?;
-        edit(&mut sets);
-        replace(transaction, &sets)
-    });
-    connection::close(connection);
-    changed.map_err(|failure| failure.into_error("views"))
-}
 
 /// Returns the sets that the database lists as installed. A set that only Postgres has stays in the list, so that a
 /// database that is restored from a backup of this one has it again.
