@@ -8,6 +8,7 @@ mod catalogue;
 mod conformance;
 mod documents;
 mod fixtures;
+mod golden;
 mod groups;
 mod leases;
 mod migration;
@@ -86,6 +87,9 @@ fn main() {
         a_separate_schema_ignores_tables_in_public,
         another_analyzer_or_embedder_is_refused_or_rebuilt,
         vectors_of_any_length_are_found,
+    ));
+    trials.extend(trials!(has_url, golden:
+        golden_files_of_all_schemas_are_read,
     ));
     trials.extend(trials!(has_url, groups:
         wrong_groups_are_reported_and_repaired,
