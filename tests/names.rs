@@ -21,16 +21,18 @@ use tokens::{Token, after_bracket, after_semicolon, tokens, without_tests};
 
 /// Names with several meanings on purpose: the functions of both adapters, of `admin` and of `transfer`, which do the
 /// same for one backend and for any; and `blocking::MemoryEngine`, which is the engine for programs without a runtime.
-const SAME_ON_PURPOSE: [&str; 13] = [
+const SAME_ON_PURPOSE: [&str; 15] = [
     "check_backup",
     "checkup",
     "checkup_with_progress",
     "find_residue",
     "fingerprint",
+    "install_views",
     "migrate_down",
     "migrate_up",
     "namespaces",
     "rekey",
+    "remove_views",
     "repair",
     "restore_backup",
     "SCHEMA",

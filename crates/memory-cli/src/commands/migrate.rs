@@ -11,7 +11,7 @@ use memory_engine::{
 
 use crate::{args::DatabaseArgs, output, report::ReportArgs};
 
-/// Migrate the schema of a database up to this version, or down, and install views.
+/// Migrate a database up to this version, or down, and install views for SQL.
 ///
 /// Every command that opens a database migrates it up. `up` does only that, and can set the number of partitions of a
 /// new Postgres database.
