@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::ViewSet;
+use memory_engine_core::{Error, ErrorKind, ViewSet};
 use memory_engine_sql::views::{VIEWS_PART, read_sets, set_names};
 use sqlx::{AssertSqlSafe, PgConnection};
 
 use crate::database::{error::PostgresError, index_metadata};
 
 /// The files of the sets, in the order in which they are executed, with the sets that need them. Each statement that
-/// creates a view or a function begins at the start of a line, and replaces an existing one.
+/// creates a view or a function begins at the start of a line, and replaces an existing one. A view that a later
+/// version no longer has is dropped by its migration.
 const FILES: [(&str, &[ViewSet]); 6] = [
     (include_str!("../../views/functions.sql"), &ViewSet::ALL),
     (include_str!("../../views/conversations.sql"), &[ViewSet::Companion, ViewSet::Document]),
@@ -26,14 +27,20 @@ pub(crate) async fn installed(connection: &mut PgConnection) -> Result<BTreeSet<
 
 /// Replaces the installed sets by others, within the transaction of the connection.
 pub(crate) async fn replace(connection: &mut PgConnection, sets: &BTreeSet<ViewSet>) -> Result<(), PostgresError> {
-    let mut dropped = files(&installed(connection).await?);
-    let created = files(sets);
-    dropped.retain(|file| !created.contains(file));
-    for (kind, name) in dropped.into_iter().rev().flat_map(|file| objects(file).rev()) {
-        let drop = format!("DROP {kind} IF EXISTS {name}");
+    let old = files(&installed(connection).await?);
+    let new = files(sets);
+    // The search path also contains `public`, where another memory may have its views.
+    let schema = "SELECT quote_ident(current_schema())";
+    let schema: String = sqlx::query_scalar(schema).fetch_one(&mut *connection).await?;
+    let dropped = old.iter().filter(|file| !new.contains(file));
+    for (kind, name) in dropped.rev().flat_map(|file| objects(file).rev()) {
+        let drop = format!("DROP {kind} IF EXISTS {schema}.{name}");
         sqlx::raw_sql(AssertSqlSafe(drop)).execute(&mut *connection).await?;
     }
-    for file in created {
+    for file in new {
+        if !old.contains(&file) {
+            check_names(connection, file).await?;
+        }
         sqlx::raw_sql(file).execute(&mut *connection).await?;
     }
     sqlx::query("DELETE FROM index_metadata WHERE part = $1").bind(VIEWS_PART).execute(&mut *connection).await?;
@@ -43,7 +50,22 @@ pub(crate) async fn replace(connection: &mut PgConnection, sets: &BTreeSet<ViewS
     Ok(())
 }
 
-/// Returns the statements that create some sets, in order.
+/// Refuses a file that would replace a view of another program.
+async fn check_names(connection: &mut PgConnection, file: &'static str) -> Result<(), PostgresError> {
+    let names: Vec<&str> = objects(file).filter(|(kind, _)| *kind == "VIEW").map(|(_, name)| name).collect();
+    let sql = "SELECT c.relname::text FROM pg_class c
+        WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relname = ANY ($1) LIMIT 1";
+    match sqlx::query_scalar::<_, String>(sql).bind(names).fetch_optional(connection).await? {
+        None => Ok(()),
+        Some(name) => {
+            let message =
+                format!("another program has created {name}, the name of a view of the set; rename or remove it first");
+            Err(Error::new(ErrorKind::Conflict, "views", message).into())
+        }
+    }
+}
+
+/// Returns the files of some sets, in order.
 pub(crate) fn files(sets: &BTreeSet<ViewSet>) -> Vec<&'static str> {
     let needed = FILES.iter().filter(|(_, users)| users.iter().any(|user| sets.contains(user)));
     needed.map(|(file, _)| *file).collect()

@@ -320,7 +320,8 @@ async fn view_objects(connection: &mut PgConnection) -> Vec<String> {
                WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'v'
                UNION ALL SELECT p.proname::text FROM pg_proc p
                WHERE p.pronamespace = current_schema()::regnamespace AND p.prorettype <> 'trigger'::regtype
-                   AND p.proname NOT LIKE 'memory_insert%' AND p.proname NOT LIKE 'memory_record_%'
+                   AND p.proname NOT IN ('memory_insert_batch', 'memory_lock_if_new')
+                   AND p.proname NOT LIKE 'memory_record_%'
                ORDER BY 1";
     sqlx::query_scalar(sql).fetch_all(connection).await.unwrap()
 }
@@ -362,6 +363,13 @@ pub(crate) async fn sets_of_views_are_installed_and_removed(database: &Database)
     assert!(error.kind() == ErrorKind::Conflict && error.message().contains("rename or remove it first"), "{error}");
     assert_eq!(view_objects(&mut connection).await, [""; 0], "all views are installed or none");
     sqlx::raw_sql("DROP TABLE conversations").execute(&mut connection).await.unwrap();
+    install_views(url, options, ViewSet::Story).await.unwrap();
+    // Now these views are those of another program.
+    sqlx::raw_sql("DELETE FROM index_metadata WHERE part = 'views'").execute(&mut connection).await.unwrap();
+    let error = install_views(url, options, ViewSet::Story).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Conflict && error.message().contains("rename or remove it first"), "{error}");
+    let drop = "DROP VIEW memory_edges, memory_entities, memory_embeddings, memory_items";
+    sqlx::raw_sql(drop).execute(&mut connection).await.unwrap();
     for set in ViewSet::ALL {
         install_views(url, options, set).await.unwrap();
     }

@@ -37,7 +37,7 @@ pub(crate) fn replace(connection: &Connection, sets: &BTreeSet<ViewSet>) -> Resu
 /// Creates the views of the listed sets in a database without them.
 pub(crate) fn create_listed(connection: &Connection) -> Result<(), SqliteError> {
     for sql in listed(connection)?.into_iter().filter_map(statements) {
-        let taken = "SELECT s.name FROM sqlite_schema s WHERE instr(?1, 'CREATE VIEW ' || s.name || ' ') > 0";
+        let taken = "SELECT s.name FROM sqlite_schema s WHERE instr(?1, 'CREATE VIEW ' || lower(s.name) || ' ') > 0";
         if let Some(name) = connection.query_row(taken, [sql], |row| row.get::<_, String>(0)).optional()? {
             let message = format!("another program has created {name}, the name of a view of the set; rename it first");
             return Err(Error::new(ErrorKind::Conflict, "views", message).into());
