@@ -7,7 +7,7 @@ use crate::{
     history::handle::History, review::handle::Review, screening::Screening, settings::Settings,
 };
 
-/// Handles on the operations of one subject. Each is cheap to create and to clone.
+/// Handles on the operations of one subject. Each is cheap to create.
 impl MemoryEngine {
     /// Returns the operations that an application seldom needs: job queue, vectors, tombstones, writes with full
     /// control.
@@ -15,7 +15,7 @@ impl MemoryEngine {
         Admin { engine: self.clone() }
     }
 
-    /// Returns the audit log. It can also be read while nothing is logged.
+    /// Returns the audit log. It can also be read if nothing is logged any more.
     pub fn audit(&self) -> Audit {
         Audit { engine: self.clone() }
     }
@@ -31,7 +31,8 @@ impl MemoryEngine {
         EntityGraph { engine: self.clone() }
     }
 
-    /// Returns the history of the memories: records as of a time, branches, and what can be taken back and restored.
+    /// Returns the history of the memories: records as of a time, branches, and retractions, which can be
+    /// restored.
     pub fn history(&self) -> History {
         History { engine: self.clone() }
     }

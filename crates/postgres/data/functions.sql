@@ -1,12 +1,11 @@
--- The functions that the program calls. They are no part of a migration, because they contain the columns of records:
--- a migration removes those of the old schema, and the program installs them where they are missing.
---
--- A change here needs a migration, if only an empty one: a database that has the current schema keeps its functions.
+-- The functions that the program calls. They are no part of a migration, because they contain the columns of records.
+-- The program drops them before it migrates a database, and creates them afterwards. A database that already has the
+-- current schema keeps its functions. So a change here needs a migration, if only an empty one.
 
 -- Inserts the parts of a batch in one call, because each further statement would be another round trip to the client
 -- while other writers of the same users wait. The lists whose names begin with the same word have the same length.
 -- `records_json` is a JSON array; `vector_table` is vectors or secondary_vectors; `lease_free` is the lease end of a job
--- that nobody works on; `job_second_tickets` are the tickets of the jobs for the second table, if there is one. Returns
+-- that can be claimed; `job_second_tickets` are the tickets of the jobs that fill the second table, if there is one. Returns
 -- true, so that it can follow memory_lock_if_new in one expression.
 CREATE FUNCTION memory_insert_batch(
     scope_namespaces uuid[], scope_ids uuid[], scope_agents text[], scope_sessions text[], scope_branches text[],

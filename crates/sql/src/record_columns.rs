@@ -1,5 +1,6 @@
-//! The one description of the columns of the table `records`, from which the statements and the readers of each
-//! backend, and the columns of filters, are made. A further field of a record is a line here, and the migrations.
+//! Describes the columns of the table `records` that store the fields of a record. The statements and the readers of
+//! each backend, and the columns of filters, are generated from this description. CONTRIBUTING.md lists what else a new
+//! column needs.
 
 use memory_engine_core::{Field, Kind, RecordId, Role, State, Timestamp, Trust};
 use serde_json::{Map, Value};
@@ -52,7 +53,7 @@ pub(crate) enum UnsetValue {
 /// A type of a field whose column filters can compare.
 trait FilterType {
     const UNSET: UnsetValue = UnsetValue::Never;
-    /// `Filter::matches` compares integers as floating-point numbers.
+    /// True for integers. Conditions cast them to floating-point numbers, as `Filter::matches` does.
     const IS_INTEGER: bool = false;
 }
 
@@ -95,7 +96,8 @@ impl<T: FilterType> FilterType for Vec<T> {
 }
 
 /// Returns the SQL of a field's column, and the value of that column if the field is not set; `None` for metadata, and
-/// for a field that this version does not know. `address` are the columns of agent, session and branch.
+/// for a field that this version does not know. A column has the name of its field. `address` is the SQL of the agent,
+/// the session and the branch, in this order.
 pub(crate) fn filter_column(field: &Field, address: [&'static str; 3]) -> Option<(&'static str, UnsetValue)> {
     let dimensions = [Field::Agent, Field::Session, Field::Branch];
     if let Some(dimension) = dimensions.iter().position(|dimension| dimension == field) {

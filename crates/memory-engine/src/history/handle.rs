@@ -76,7 +76,7 @@ impl History {
     }
 
     /// Returns the records within `scope` that were derived from these, directly or through others, in any state and
-    /// ordered by id: for example the facts and summaries that were made of some turns.
+    /// ordered by id: for example the facts and summaries that were made of some turns. Expired records are left out.
     ///
     /// ```
     /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope};
@@ -126,7 +126,7 @@ impl History {
     ///
     /// # Errors
     /// `InvalidInput` if `scope` names no user, session or branch, or the branch would be its own ancestor; `Conflict`
-    /// if the branch was forked before, or forgotten.
+    /// if the branch has a fork already, or was deleted.
     pub async fn fork(&self, scope: &Scope, fork: Fork) -> Result<()> {
         verb!("fork", scope, {}, self.engine.acting(self.engine.create_branch(scope, fork)))
     }
@@ -143,8 +143,8 @@ impl History {
 /// Retractions.
 impl History {
     /// Retracts the end of a conversation and everything derived from it. None of it is recalled once this returns.
-    /// `scope` is an address (with session and branch, if there are any). If there is nothing to retract, the
-    /// retraction is empty.
+    /// `scope` names the session and the branch of the conversation, if it has them. If there is nothing to retract,
+    /// the retraction is empty.
     ///
     /// # Errors
     /// The store's; `Conflict` if others keep writing to the same records.

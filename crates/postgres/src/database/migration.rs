@@ -55,7 +55,7 @@ const DROP_FUNCTIONS: &str = "DO $$
     END $$";
 
 /// True if the current schema lacks a function.
-const LACKS_FUNCTIONS: &str = "SELECT count(*) < 2 FROM pg_proc p
+const LACKS_FUNCTIONS: &str = "SELECT count(DISTINCT p.proname) < 2 FROM pg_proc p
     WHERE p.pronamespace = to_regnamespace(quote_ident(current_schema()))
     AND p.proname IN ('memory_lock_if_new', 'memory_insert_batch')";
 
@@ -87,7 +87,8 @@ pub struct MigrationStatus {
     pub views: BTreeSet<ViewSet>,
 }
 
-/// SQL of the key of the lock for index builds. The key of a schema that does not exist yet is not used by any build.
+/// SQL of the key of the lock for index builds. Before the schema is created, this is the key of `public`:
+/// harmless, but the migration waits for builds there.
 macro_rules! build_lock_key {
     () => {
         "(hashtextextended('memory-engine index ' || coalesce(current_schema(), ''), 0))"
@@ -175,7 +176,8 @@ pub async fn install_views(url: &str, options: &PostgresOptions, set: ViewSet) -
     change_views(url, options, |sets| sets.insert(set)).await
 }
 
-/// Removes a set of views, except those that another installed set has. Other views must not depend on them.
+/// Removes a set of views, except those that another installed set has, and migrates the database to the schema of this
+/// version. Other views must not depend on them.
 ///
 /// # Errors
 /// Those of [`migrate_up`], and `Conflict` if other views depend on them.
@@ -228,11 +230,12 @@ pub(crate) async fn connect_locked(
 /// Time between two attempts to get a lock.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Waits for the migration lock, and holds it until the transaction ends. Migrations, and everything that creates or
-/// removes an index, hold it. A transaction takes it before all other locks.
+/// Waits for the migration lock of the whole database, without a time limit, and holds it until the transaction ends.
+/// Migrations, and everything that creates or removes an index, hold it. A transaction takes it before all other locks.
 ///
-/// It includes the lock of this schema that a background build of an index holds. A build waits for every older
-/// snapshot, which a statement that waits for a lock has. So this function waits between statements.
+/// It also takes the lock of this schema that a background build of an index holds. Such a build waits until all older
+/// snapshots have ended, and a statement that waits for a lock has one: a deadlock. So this function tries again
+/// between statements.
 pub(crate) async fn lock(connection: &mut PgConnection) -> Result<(), PostgresError> {
     let migrations = "SELECT pg_try_advisory_xact_lock(hashtextextended('memory-engine migrations', 0))";
     for sql in [migrations, concat!("SELECT pg_try_advisory_xact_lock", build_lock_key!())] {
@@ -299,7 +302,8 @@ pub(crate) async fn up(connection: &mut PgConnection, options: &PostgresOptions)
     Ok(found)
 }
 
-/// Installs the functions if they are missing: in a new schema, and in one that a later version migrated down.
+/// Installs the functions if they are missing: in a new schema, after a migration, and in a schema that a later version
+/// migrated down.
 async fn install_functions(connection: &mut PgConnection) -> Result<(), PostgresError> {
     if sqlx::query_scalar::<_, bool>(LACKS_FUNCTIONS).fetch_one(&mut *connection).await? {
         // One of them may be there.
@@ -354,9 +358,9 @@ fn partitioned_statements(sql: &str, partitions: u32) -> Vec<String> {
     statements
 }
 
-/// Returns the statement that creates an index or a function: of the functions, or the last one of the migrations.
-/// `what` is the SQL word for its type. Each begins at the start of a line, and ends with a semicolon, or `$$;`, at the
-/// end of one.
+/// Returns the statement that creates an index or a function, from the [`FUNCTIONS`], or else from the newest migration
+/// that has one. `what` is `INDEX` or `FUNCTION`. Each statement begins at the start of a line, and ends with a
+/// semicolon, or `$$;`, at the end of one.
 pub(crate) fn creating_statement(what: &str, name: &str) -> Option<String> {
     let beginnings = [" ", "("].map(|next| format!("\nCREATE {what} {name}{next}"));
     let end = if what == "FUNCTION" { "$$;\n" } else { ";\n" };

@@ -107,8 +107,8 @@ impl<'a> BulkInsert<'a> {
         Ok(())
     }
 
-    /// Inserts the batch with one statement outside of a transaction. Returns false, without a change, if the database
-    /// is in another state, or if the batch is too large.
+    /// Inserts the batch with one statement outside of a transaction. Returns false, and stores no record, if the
+    /// database is in another state, or if the batch is too large.
     pub(crate) async fn execute_if_new(
         self,
         connection: &mut PgConnection,

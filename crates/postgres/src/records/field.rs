@@ -20,7 +20,8 @@ pub(crate) trait PostgresField: Sized {
     fn to_json(&self) -> impl Serialize + '_;
 }
 
-/// A type that is stored as another one, which the driver reads.
+/// Describes a type: the type, that of the column, the type that the driver reads, and the functions that convert the
+/// value that was read, and a value for a JSON row.
 macro_rules! stored_as {
     ($type:ty, $sql:literal, $stored:ty, $read:expr, $write:expr) => {
         impl PostgresField for $type {

@@ -39,7 +39,7 @@ macro_rules! joined_columns {
 }
 pub(crate) use joined_columns;
 
-/// Makes of the description of the columns what reads and writes their fields.
+/// Generates what reads and writes the fields of a record from the description of their columns.
 macro_rules! fields {
     ($($column:ident: $type:ty = $($field:ident).+),* $(,)?) => {
         /// The columns of the fields, each with its type.

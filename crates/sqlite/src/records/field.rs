@@ -2,7 +2,7 @@
 
 use memory_engine_core::{Error, ErrorKind, Kind, RecordId, Role, SortedJson, State, Timestamp, Trust};
 use rusqlite::types::{FromSql, ToSql, ToSqlOutput, ValueRef};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::database::error::SqliteError;
@@ -32,7 +32,7 @@ macro_rules! stored_by_the_driver {
 }
 stored_by_the_driver!(String, Option<String>, Option<i64>, Option<u32>, f64, bool);
 
-/// Types that are stored as another type.
+/// Types that are stored as another one: the type, the stored type, and the functions that read and write it.
 macro_rules! stored_as {
     ($type:ty, $stored:ty, $read:expr, $write:expr) => {
         impl SqliteField for $type {
@@ -75,12 +75,16 @@ impl SqliteField for Option<Timestamp> {
     }
 }
 
-/// Types that are stored as JSON. The third argument converts a value to what is written.
+/// Types that are stored as JSON: the type, its empty value in JSON, which most records have, and the function that
+/// converts a value to what is written.
 macro_rules! stored_as_json {
-    ($type:ty, $written:expr) => {
+    ($type:ty, $empty:literal, $written:expr) => {
         impl SqliteField for $type {
             fn read(value: ValueRef<'_>) -> Option<Self> {
-                read_json(value)
+                match value.as_str().ok()? {
+                    $empty => Some(Self::default()),
+                    json => serde_json::from_str(json).ok(),
+                }
             }
 
             fn write(&self) -> Result<ToSqlOutput<'_>, SqliteError> {
@@ -89,16 +93,9 @@ macro_rules! stored_as_json {
         }
     };
 }
-stored_as_json!(Vec<String>, std::convert::identity);
-stored_as_json!(Vec<RecordId>, std::convert::identity);
-stored_as_json!(Map<String, Value>, SortedJson);
-
-fn read_json<T: DeserializeOwned + Default>(value: ValueRef<'_>) -> Option<T> {
-    match value.as_str().ok()? {
-        "[]" | "{}" => Some(T::default()),
-        text => serde_json::from_str(text).ok(),
-    }
-}
+stored_as_json!(Vec<String>, "[]", std::convert::identity);
+stored_as_json!(Vec<RecordId>, "[]", std::convert::identity);
+stored_as_json!(Map<String, Value>, "{}", SortedJson);
 
 fn write_json(value: &impl Serialize) -> Result<ToSqlOutput<'static>, SqliteError> {
     let json = serde_json::to_string(value).map_err(|error| {

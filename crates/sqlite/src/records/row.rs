@@ -23,8 +23,8 @@ pub(crate) struct StoredRecord {
     pub(crate) record: Record,
 }
 
-/// Makes of the description of the columns what reads and writes their fields. A row is read by positions: looking up
-/// each column by name costs more than reading it.
+/// Generates what reads and writes the fields of a record from the description of their columns. A row is read by
+/// positions: looking up each column by name costs more than reading it.
 macro_rules! fields {
     ($($column:ident: $type:ty = $($field:ident).+),* $(,)?) => {
         /// The columns of the fields.
@@ -133,7 +133,7 @@ fn readable_id_of(row: &Row<'_>, first: usize) -> RecordId {
     readable_id(value.and_then(|value| value.as_bytes().ok()).unwrap_or_default())
 }
 
-/// Returns the id with these bytes, of which a damage may have changed the number.
+/// Returns the id with these bytes. Missing bytes of a damaged id are 0, and further bytes are ignored.
 pub(crate) fn readable_id(bytes: &[u8]) -> RecordId {
     let mut id = [0; 16];
     let length = bytes.len().min(id.len());
@@ -195,7 +195,7 @@ pub(crate) fn current(
         Ok(CurrentVersion {
             row: row.get("record")?,
             scope: row.get("scope")?,
-            // No item of a queue and no precondition has the revision 0.
+            // A revision that cannot be read is 0, which no stored record has: it equals no other one.
             revision: row.get("revision").unwrap_or_default(),
             indexed: row.get("indexed")?,
         })
