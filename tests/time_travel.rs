@@ -36,7 +36,7 @@ impl Random {
     }
 }
 
-/// What was stored at a time.
+/// The records that were stored at a time.
 struct Snapshot {
     at: Timestamp,
     records: Vec<Record>,

@@ -19,7 +19,7 @@ use crate::{
 };
 use rows::RowSearch;
 
-/// What the search of a SQLite database does not cover.
+/// The limits of the search of a SQLite database, as sentences of the report.
 const LIMITS: [&str; 3] = [
     "copies of the file that something else made: backups, snapshots of the file system, cells of a solid-state drive",
     "bytes of removed index entries may remain in unused parts of pages; they hold ids, which tombstones hold as well",

@@ -13,8 +13,8 @@ use crate::{
     verbs::{forget::Forget, verb::verb},
 };
 
-/// What belongs to deletions besides [`MemoryEngine::forget`]: previews, signed certificates, and the deletion of
-/// expired records. [`MemoryEngine::deletion`] returns it.
+/// Previews of deletions, signed certificates of them, and the deletion of expired records. To delete memories, call
+/// [`MemoryEngine::forget`]. [`MemoryEngine::deletion`] returns it.
 ///
 /// ```
 /// use memory_engine::{Forget, MemoryEngine, Scope};

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::session::{Params, Session, StrictJson};
 use crate::fault::Fault;
 
-/// What to scan for.
+/// The parameters of a scan for secrets.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct ScanParams {

@@ -1,4 +1,4 @@
-//! How each type of a record's field is stored in a column.
+//! Reads and writes the columns of a record's fields, by the type of the field.
 
 use memory_engine_core::{Kind, RecordId, Role, SortedJson, State, Timestamp, Trust};
 use serde::Serialize;

@@ -16,15 +16,15 @@ use crate::{
     records::scopes::{self, CoveredScope, record_id, uuid, uuids},
 };
 
-/// SQL of the columns of a record `r`, its namespace `n` and its address `a`.
-macro_rules! owned_columns {
+/// SQL of the columns of a record `r`, its namespace `n` and its row `a` of `scopes`.
+macro_rules! columns_with_owner {
     () => {
         concat!("n.tenant, n.username, ", $crate::records::row::columns_without_owner!())
     };
 }
-pub(crate) use owned_columns;
+pub(crate) use columns_with_owner;
 
-/// SQL of the columns of a record `r` and its address `a`, without the names in its namespace.
+/// SQL of the columns of a record `r` and its row `a` of `scopes`, without the names in its namespace.
 macro_rules! columns_without_owner {
     () => {
         memory_engine_sql::record_columns!($crate::records::row::joined_columns)
@@ -100,7 +100,7 @@ pub(crate) fn push_join_records(
 /// The names of one user are bound, since looking them up for each hit would take time.
 fn push_record_columns(scope: &Scope, statement: &mut StatementBuilder) {
     match scope.user_name() {
-        None => drop(statement.push(owned_columns!())),
+        None => drop(statement.push(columns_with_owner!())),
         Some(user) => {
             statement.bind(scope.tenant().to_owned()).push("::text AS tenant, ");
             statement.bind(user.to_owned()).push(concat!("::text AS username, ", columns_without_owner!()));
@@ -131,7 +131,7 @@ macro_rules! select_records {
     ($from:literal, $more:literal) => {
         concat!(
             "SELECT ",
-            $crate::records::row::owned_columns!(),
+            $crate::records::row::columns_with_owner!(),
             $more,
             " FROM ",
             $from,
@@ -148,7 +148,7 @@ pub(crate) struct StoredRecord {
     pub(crate) record: Record,
 }
 
-/// Reads a row with `owned_columns!`.
+/// Reads a row with `columns_with_owner!`.
 pub(crate) fn read(row: &PgRow) -> Result<StoredRecord, DamagedRecord> {
     let id = record_id(row.try_get("id").unwrap_or_default());
     let scope = scopes::read(row).map_err(|_| DamagedRecord::new(id, "scopes", "scope"))?;
@@ -157,7 +157,7 @@ pub(crate) fn read(row: &PgRow) -> Result<StoredRecord, DamagedRecord> {
     Ok(StoredRecord { ns: row.try_get("ns").unwrap_or_default(), record })
 }
 
-/// Reads a row with `owned_columns!` for a page.
+/// Reads a row with `columns_with_owner!` for a page.
 pub(crate) fn scanned(row: &PgRow) -> ScannedRow {
     match read(row) {
         Ok(stored) => ScannedRow::Record(Box::new(stored.record)),

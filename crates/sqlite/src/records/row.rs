@@ -32,13 +32,13 @@ macro_rules! fields {
 
         /// Reads the fields from the columns from `first` on. The error is the name of a column that cannot be read.
         fn read_fields(row: &Row<'_>, first: usize, record: &mut Record) -> Result<(), &'static str> {
-            let mut position = first;
+            let mut index = first;
             $(
-                let value = row.get_ref(position).ok().and_then(<$type as SqliteField>::read);
+                let value = row.get_ref(index).ok().and_then(<$type as SqliteField>::read);
                 record.$($field).+ = value.ok_or(stringify!($column))?;
-                position += 1;
+                index += 1;
             )*
-            debug_assert_eq!(position, first + FIELD_COLUMNS.len());
+            debug_assert_eq!(index, first + FIELD_COLUMNS.len());
             Ok(())
         }
 
@@ -71,8 +71,8 @@ const KEY_COLUMNS: usize = 2;
 /// The number of columns before [`columns!`] in a row of [`selected!`].
 const ADDRESS_COLUMNS: usize = 8;
 
-/// Selects the columns of records `r` with their scope, up to the joins. `$before` is a table joined before `records`;
-/// `$more` are further columns.
+/// Selects the columns of records `r` with their scope, up to the joins. `$before` is a table and the
+/// join that follows it; `$more` are further columns, each with a preceding comma.
 macro_rules! selected {
     ($before:literal) => {
         selected!($before, "")
