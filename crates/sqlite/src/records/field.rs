@@ -103,3 +103,18 @@ fn write_json(value: &impl Serialize) -> Result<ToSqlOutput<'static>, SqliteErro
     })?;
     Ok(json.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_of_another_type_is_not_read() {
+        let text = |json: &'static str| ValueRef::Text(json.as_bytes());
+        assert_eq!(<Vec<String>>::read(text("[]")), Some(Vec::new()));
+        assert_eq!(<Map<String, Value>>::read(text("{}")), Some(Map::new()));
+        assert_eq!(<Vec<String>>::read(text("{}")), None);
+        assert_eq!(<Map<String, Value>>::read(text("[]")), None);
+        assert_eq!(<Vec<String>>::read(ValueRef::Integer(1)), None);
+    }
+}

@@ -208,14 +208,15 @@ async fn a_table_and_a_view_of_another_program_are_not_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     open(&path).await.close().await;
-    for kind in ["TABLE", "VIEW"] {
+    // SQLite ignores the case of names.
+    for (kind, name) in [("TABLE", "user_profiles"), ("VIEW", "user_profiles"), ("TABLE", "User_Profiles")] {
         let connection = Connection::open(&path).unwrap();
-        connection.execute_batch(&format!("CREATE {kind} user_profiles AS SELECT 'mine' AS text")).unwrap();
+        connection.execute_batch(&format!("CREATE {kind} {name} AS SELECT 'mine' AS text")).unwrap();
         let error = install_views(&path, ViewSet::Companion).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict);
-        assert!(error.message().contains("another program has created user_profiles"), "{error}");
+        assert!(error.message().contains(&format!("another program has created {name}")), "{error}");
         assert_eq!(installed_views(&path).unwrap(), [].into(), "all views are installed or none");
-        connection.execute_batch(&format!("DROP {kind} user_profiles")).unwrap();
+        connection.execute_batch(&format!("DROP {kind} {name}")).unwrap();
     }
     install_views(&path, ViewSet::Companion).unwrap();
 }
