@@ -10,7 +10,7 @@
 //! | power failure: lost or reordered unsynced writes | the log is cut, or a part of it is zeroed, in a copy |
 //! | clock jump | the clock of the stores is set to another time, also backwards |
 //!
-//! Settings, for `scripts/simulate`: `MEMORY_SIMULATE_HISTORIES` is the number of histories (default: 1000),
+//! Settings, for `scripts/simulate`: `MEMORY_SIMULATE_HISTORIES` is the number of histories (default: 300),
 //! `MEMORY_SIMULATE_SEED` the first seed (default: 0).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -52,7 +52,7 @@ fn main() {
     }
     let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let first = number("MEMORY_SIMULATE_SEED").unwrap_or(0);
-    let histories = number("MEMORY_SIMULATE_HISTORIES").unwrap_or(1000);
+    let histories = number("MEMORY_SIMULATE_HISTORIES").unwrap_or(300);
     let trial = |trial: u64| {
         let seeds = (first..first + histories).filter(move |seed| seed % TRIALS == trial);
         Trial::test(format!("sqlite::histories_{trial}"), move || run_all(seeds))
