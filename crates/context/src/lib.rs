@@ -34,7 +34,7 @@ pub use layer::{Item, Layer, Overflow};
 pub use line::{quoted, visible};
 pub use list::MemoryList;
 pub use plan::ContextPlan;
-pub use question::is_question;
+pub use question::{asks_for_questions, is_question};
 pub use rewrite::{
     MAX_CONTEXT_CHARS, MAX_CONTEXT_MESSAGES, REWRITE_PROMPT, RewriteRequest, contextual_query, contextual_search_text,
     parse_rewrite, recent_conversation,

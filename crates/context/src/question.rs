@@ -6,6 +6,8 @@ use memory_engine_core::{phrases::fold, text::is_han};
 use memory_engine_text::{Sentence, SentenceRules, Words, data};
 use serde::Deserialize;
 
+mod chinese;
+
 use crate::phrase_pattern::{PhrasePatterns, PhraseToken, tokens};
 
 #[derive(Debug, Deserialize)]
@@ -18,6 +20,8 @@ struct QuestionWords {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChineseWords {
+    /// Endings that always ask, such as 吗.
+    particles: Words,
     /// Endings of questions without a question mark.
     endings: Words,
     /// Beginnings of questions without a question mark.
@@ -28,6 +32,18 @@ struct ChineseWords {
     tags: Words,
     /// Beginnings of clauses that belong to the question after them, such as 如果.
     conditions: Words,
+    /// Question words, anywhere in a clause.
+    interrogatives: Words,
+    /// Phrases in which a question word does not ask.
+    indefinite: Words,
+    /// Words of the form A-not-A that leave no choice.
+    no_choices: Words,
+    /// Beginnings of requests.
+    requests: Words,
+    /// Words before a request.
+    request_openers: Words,
+    /// Words of a query about earlier questions.
+    about_questions: Words,
 }
 
 #[derive(Debug, Deserialize)]
@@ -43,6 +59,12 @@ struct EnglishWords {
     tags: Words,
     /// First words of clauses that belong to the question after them, such as "if".
     conditions: Words,
+    /// Beginnings of requests.
+    requests: Words,
+    /// Words that a request about the user contains.
+    first_person: Words,
+    /// Words of a query about earlier questions.
+    about_questions: Words,
 }
 
 data!(QUESTION: QuestionWords = "zh/question.toml", "en/question.toml");
@@ -53,6 +75,7 @@ struct EnglishPatterns {
     beginnings: PhrasePatterns,
     rhetorical: PhrasePatterns,
     tags: PhrasePatterns,
+    requests: PhrasePatterns,
 }
 
 static ENGLISH: LazyLock<EnglishPatterns> = LazyLock::new(|| {
@@ -62,9 +85,12 @@ static ENGLISH: LazyLock<EnglishPatterns> = LazyLock::new(|| {
         beginnings: compile(&words.beginnings),
         rhetorical: compile(&words.rhetorical),
         tags: compile(&words.tags),
+        requests: compile(&words.requests),
     }
 });
 
+/// Marks between the clauses of a sentence.
+const CLAUSE_MARKS: [char; 2] = [',', '，'];
 /// A sentence of at most this many characters, such as "Hi!" or 对了, does not make a text a statement.
 const INTERJECTION_MAX_CHARS: usize = 6;
 /// A clause of at least this many words before a question is a statement of its own. A shorter one names the topic: "my
@@ -73,7 +99,7 @@ const STATEMENT_MIN_WORDS: usize = 4;
 /// A Chinese clause of at least this many Han characters before a question is a statement of its own.
 const STATEMENT_MIN_HAN_CHARS: usize = 6;
 
-/// Returns true if a text only asks, with or without a question mark. A text that also states something is a statement,
+/// Returns true if a text only asks, with or without a question mark, or only requests a text or a suggestion. A text that also states something is a statement,
 /// and so are rhetorical questions ("did I tell you that …?", 难道…) and statements with a tag ("…, right?", ……对吧).
 ///
 /// ```
@@ -95,6 +121,13 @@ pub fn is_question(text: &str) -> bool {
     asks
 }
 
+/// Returns true if a query is about questions that were asked before: "what did I ask you?", 我问过什么.
+pub fn asks_for_questions(query: &str) -> bool {
+    let folded = fold(query);
+    let is_listed = |token: &PhraseToken| QUESTION.english.about_questions.contains(&token.text);
+    QUESTION.chinese.about_questions.any_in(&folded) || tokens(&folded).iter().any(is_listed)
+}
+
 /// The kinds of sentences that [`is_question`] distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SentenceKind {
@@ -111,7 +144,7 @@ fn sentence_kind(sentence: &Sentence<'_>) -> SentenceKind {
     if is_rhetorical(body, &tokens) || has_statement_before_comma(body) {
         return SentenceKind::Statement;
     }
-    if has_question_mark || has_question_form(body, &tokens) {
+    if has_question_mark || has_question_form(body, &tokens) || is_request(body, &tokens) {
         return SentenceKind::Question;
     }
     let is_short = body.chars().filter(|c| c.is_alphanumeric()).count() <= INTERJECTION_MAX_CHARS;
@@ -139,8 +172,8 @@ fn is_only_punctuation_from(tokens: &[PhraseToken], start: usize) -> bool {
 
 /// Returns true if one of the clauses before the last comma is a statement of its own.
 fn has_statement_before_comma(body: &str) -> bool {
-    let Some(at) = body.rfind([',', '，']) else { return false };
-    body[..at].split([',', '，']).any(|clause| is_statement_clause(clause.trim()))
+    let Some(at) = body.rfind(CLAUSE_MARKS) else { return false };
+    body[..at].split(CLAUSE_MARKS).any(|clause| is_statement_clause(clause.trim()))
 }
 
 /// Returns true if a clause is long enough to state something, is no condition, and does not ask.
@@ -154,12 +187,23 @@ fn is_statement_clause(clause: &str) -> bool {
     is_long && !is_condition && !has_question_form(clause, &tokens(clause))
 }
 
-/// Returns true if a text begins or ends like a question without a question mark.
+/// Returns true if a text has the form of a question without a question mark. In Chinese its last clause decides, as
+/// [`has_statement_before_comma`] judges the others.
 fn has_question_form(body: &str, tokens: &[PhraseToken]) -> bool {
     let words = &QUESTION.chinese;
-    words.endings.any_ends(body)
-        || words.beginnings.any_starts(body)
+    let last_clause = body.rsplit(CLAUSE_MARKS).next().unwrap_or(body).trim();
+    words.beginnings.any_starts(body)
+        || chinese::asks(last_clause, words)
         || ENGLISH.beginnings.find_at(tokens, index_after_openers(tokens)).is_some()
+}
+
+/// Returns true if a text only requests something, such as a suggestion or a translation, and states nothing about the
+/// user.
+fn is_request(body: &str, tokens: &[PhraseToken]) -> bool {
+    let start = index_after_openers(tokens);
+    let names_user = || tokens[start..].iter().any(|token| QUESTION.english.first_person.contains(&token.text));
+    chinese::requests(body, &QUESTION.chinese)
+        || ENGLISH.requests.find_at(tokens, start).is_some_and(|(_, _)| !names_user())
 }
 
 /// Returns the index of the first word that is not an opener.

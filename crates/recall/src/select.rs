@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use memory_engine_context::{asks_for_questions, is_question};
 use memory_engine_core::{Kind, Record, RecordId, Result, Score};
 use memory_engine_reranker::diversify;
 
@@ -34,6 +35,9 @@ impl RecallRun<'_> {
         let min_relevance = self.plan.options.min_relevance;
         let mut hits: Vec<_> = ranked.into_iter().map(|ranked| into_hit(ranked, &boosts, min_relevance)).collect();
         hits.sort_by(|(a, _), (b, _)| best_first(a, b));
+        if self.plan.ranks_by_features() && !asks_for_questions(&self.plan.query.text) {
+            move_questions_back(&mut hits, self.plan.limit, min_relevance);
+        }
         if self.plan.traces_ranks {
             record_ranks(RankingStep::Boosted, hits.iter_mut().map(|(hit, _)| hit));
         }
@@ -63,6 +67,39 @@ impl RecallRun<'_> {
         }
         placed
     }
+}
+
+/// Moves turns that only ask behind the possible answers among the best `limit` others: an earlier question is often the
+/// most similar record, but no answer. Their scores are lowered to that of the hit before them. A possible answer has
+/// at least half of `min_relevance`, because an answer shares fewer words with a query than the same question does.
+fn move_questions_back(hits: &mut Vec<(RecallHit, Content)>, limit: usize, min_relevance: f64) {
+    let mut asks = Vec::new();
+    let mut others = 0;
+    let mut last_answer = None;
+    while others < limit && asks.len() < hits.len() {
+        let hit = &hits[asks.len()].0;
+        let is_asking = hit.record.kind == Kind::TURN && !hit.record.pinned && is_question(&hit.record.text);
+        if !is_asking {
+            others += 1;
+            let may_answer = hit.relevance >= min_relevance / 2.0;
+            last_answer = Some(asks.len()).filter(|_| may_answer).or(last_answer);
+        }
+        asks.push(is_asking);
+    }
+    let Some(last) = last_answer else { return };
+    let lowest = hits[last].0.score;
+    let below = hits.split_off(last + 1);
+    let (mut questions, mut answers) = (Vec::new(), Vec::with_capacity(last + 1 + below.len()));
+    for (mut hit, is_asking) in std::mem::take(hits).into_iter().zip(asks) {
+        if is_asking {
+            hit.0.score = hit.0.score.min(lowest);
+            questions.push(hit);
+        } else {
+            answers.push(hit);
+        }
+    }
+    answers.extend(questions.into_iter().chain(below));
+    *hits = answers;
 }
 
 fn best_first(a: &RecallHit, b: &RecallHit) -> Ordering {

@@ -74,6 +74,35 @@ async fn a_hit_lists_its_features_and_a_single_retriever_has_none() {
     }
 }
 
+#[tokio::test]
+async fn an_answer_comes_before_an_earlier_question() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for text in [
+            "那只橘猫干了什么坏事",
+            "橘猫今天又干了什么坏事",
+            "橘猫把鱼缸打翻了，地板全是水",
+            "where did I leave the violin",
+            "do you know where the violin is?",
+            "I put the violin into the attic last spring.",
+        ] {
+            memory.remember(&lin(), text).await.unwrap();
+        }
+        for (query, answer) in [
+            ("橘猫", "橘猫把鱼缸打翻了，地板全是水"),
+            ("橘猫干了什么坏事", "橘猫把鱼缸打翻了，地板全是水"),
+            ("where is the violin?", "I put the violin into the attic last spring."),
+        ] {
+            let found = memory.recall(&lin(), query).await.unwrap();
+            assert_eq!(texts(&found)[0], answer, "{query}: {:?}", texts(&found));
+            assert!(texts(&found).len() > 1, "the questions are still found: {query}");
+            assert!(found.hits.is_sorted_by(|a, b| a.score >= b.score), "{query}");
+        }
+        let found = memory.recall(&lin(), "what did I ask you about the violin?").await.unwrap();
+        assert_eq!(texts(&found)[0], "where did I leave the violin");
+    }
+}
+
 /// Reciprocal rank fusion with equal weights, as other engines do it.
 fn reciprocal_ranks() -> RecallOptions {
     let options = RecallOptions::default().with_ranking(RankingMethod::Fusion).with_fusion(Method::Ranks { k: 60.0 });

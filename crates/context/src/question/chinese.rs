@@ -1,0 +1,40 @@
+//! The form of Chinese questions and requests.
+
+use memory_engine_core::text::is_han;
+
+use super::{CLAUSE_MARKS, ChineseWords};
+
+/// Returns true if a folded Chinese clause asks: it begins or ends like a question, has a question word that is not
+/// used in another sense ("没什么", "谁都"), or has the form A-not-A ("该不该").
+pub(super) fn asks(clause: &str, words: &ChineseWords) -> bool {
+    if words.particles.any_ends(clause) || words.beginnings.any_starts(clause) {
+        return true;
+    }
+    // Two question words of one kind are relative: "想吃什么就吃什么".
+    let counts = || words.interrogatives.iter().map(|word| clause.matches(word).count());
+    if words.indefinite.any_in(clause) || counts().any(|count| count > 1) {
+        return false;
+    }
+    words.endings.any_ends(clause) || counts().any(|count| count == 1) || has_choice(clause, words)
+}
+
+/// Returns true for a request without a statement about the user: "推荐一本书". Its other clauses do not begin with
+/// 我.
+pub(super) fn requests(body: &str, words: &ChineseWords) -> bool {
+    let mut clauses = body.split(CLAUSE_MARKS).map(str::trim);
+    let first = clauses.next().unwrap_or_default();
+    let request = words.request_openers.strip_start(first).unwrap_or(first);
+    words.requests.any_starts(request) && !request.contains('我') && clauses.all(|clause| !clause.contains('我'))
+}
+
+/// Returns true if a clause leaves a choice by a verb, 不 or 没, and the same verb: "去不去", "有没有".
+fn has_choice(clause: &str, words: &ChineseWords) -> bool {
+    let chars: Vec<char> = clause.chars().collect();
+    chars.windows(3).any(|three| {
+        let choice: String = three.iter().collect();
+        three[0] == three[2]
+            && is_han(three[0])
+            && matches!(three[1], '不' | '没')
+            && !words.no_choices.contains(&choice)
+    })
+}
