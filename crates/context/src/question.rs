@@ -99,8 +99,9 @@ const STATEMENT_MIN_WORDS: usize = 4;
 /// A Chinese clause of at least this many Han characters before a question is a statement of its own.
 const STATEMENT_MIN_HAN_CHARS: usize = 6;
 
-/// Returns true if a text only asks, with or without a question mark, or only requests a text or a suggestion. A text that also states something is a statement,
-/// and so are rhetorical questions ("did I tell you that …?", 难道…) and statements with a tag ("…, right?", ……对吧).
+/// Returns true if a text only asks, with or without a question mark, or only requests a text or a suggestion. A text
+/// that also states something is a statement, and so are rhetorical questions ("did I tell you that …?", 难道…) and
+/// statements with a tag ("…, right?", ……对吧).
 ///
 /// ```
 /// use memory_engine_context::is_question;

@@ -69,9 +69,9 @@ impl RecallRun<'_> {
     }
 }
 
-/// Moves turns that only ask behind the possible answers among the best `limit` others: an earlier question is often the
-/// most similar record, but no answer. Their scores are lowered to that of the hit before them. A possible answer has
-/// at least half of `min_relevance`, because an answer shares fewer words with a query than the same question does.
+/// Moves turns that only ask behind the possible answers among the best `limit` others: an earlier question is often
+/// the most similar record, but no answer. Their scores are lowered to that of the hit before them. A possible answer
+/// has at least half of `min_relevance`, because it shares fewer words with a query than the same question does.
 fn move_questions_back(hits: &mut Vec<(RecallHit, Content)>, limit: usize, min_relevance: f64) {
     let mut asks = Vec::new();
     let mut others = 0;
