@@ -7,6 +7,7 @@ mod chat;
 mod continuation;
 mod conversion;
 mod count_tokens;
+mod derived_session;
 mod dialect;
 mod exchange;
 mod identity;

@@ -21,6 +21,7 @@ use super::{
     body::ChatBody,
     continuation::{ContinuationRecorder, find_continuation},
     conversion::{Conversion, chat_headers},
+    derived_session::find_chat,
     dialect::Dialect,
     exchange::ChatExchange,
     identity::{Identity, OwnerSources},
@@ -197,7 +198,18 @@ impl GatewayState {
             }
         }
         let session = continuation.as_ref().map(|continuation| continuation.session.as_str());
-        let identity = Identity::resolve(access, names, owner, session, &thread)?;
+        let mut identity = Identity::resolve(access, names, owner, session, &thread)?;
+        let mut failed_stage = failed_stage;
+        if let (true, true, Some(key)) = (identity.is_derived, memory_use != MemoryUse::Off, &key) {
+            let Identity { recall_scope, address, .. } = &identity;
+            let now = self.options.clock.now();
+            let find = find_chat(&self.engine, recall_scope, address, &thread, key, now);
+            match timeout(self.options.memory_deadline, find).await {
+                Ok(Ok(chat)) => identity.address = chat,
+                Ok(Err(_)) => failed_stage = Some("session"),
+                Err(_) => failed_stage = Some("deadline"),
+            }
+        }
         Ok(Conversation { identity, thread, key, failed_stage })
     }
 

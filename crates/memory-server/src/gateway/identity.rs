@@ -26,6 +26,8 @@ pub(super) struct Identity {
     pub(super) recall_scope: Scope,
     /// The scope at which the turn is stored.
     pub(super) address: Scope,
+    /// True if neither the request nor what it continues names the session.
+    pub(super) is_derived: bool,
 }
 
 impl Identity {
@@ -43,10 +45,11 @@ impl Identity {
     ) -> Result<Self, Fault> {
         let session = names.find(&SESSION, "session", &names.body.session)?;
         let session = session.or_else(|| continued_session.map(str::to_owned));
+        let is_derived = session.is_none();
         let session = session.unwrap_or_else(|| thread.derived_session());
         let recall_scope = access.scope(&owner)?;
         let address = access.scope(&Owner { session: Some(session), ..owner })?;
-        Ok(Self { recall_scope, address })
+        Ok(Self { recall_scope, address, is_derived })
     }
 
     /// Returns the session as a header value.

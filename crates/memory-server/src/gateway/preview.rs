@@ -75,9 +75,10 @@ pub(crate) async fn preview(
     let Some(question) = thread.question() else {
         return Err(Fault::bad_request("the message has no text besides injected memories; send a message with words"));
     };
+    let is_derived = owner.session.is_none();
     let session = owner.session.clone().unwrap_or_else(|| thread.derived_session());
     let address = access.scope(&Owner { session: Some(session.clone()), ..owner })?;
-    let identity = Identity { recall_scope: recall_scope.clone(), address };
+    let identity = Identity { recall_scope: recall_scope.clone(), address, is_derived };
     let prompter = Prompter::new(engine.clone(), Arc::new(SessionCache::new(1)), &options)?.with_trace();
     let deadline = Instant::now() + options.memory_deadline;
     let (prompt, injection) = prompter.prompt_for(&identity, &thread, question, deadline).await;

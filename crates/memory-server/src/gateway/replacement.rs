@@ -7,7 +7,7 @@ use memory_engine::{
 };
 
 use super::{
-    thread::{Exchange, TurnKey, exchange_key, is_derived},
+    thread::{Exchange, TurnKey, exchange_key},
     turn::{FOLLOWS, TURN_KEY, record_ids},
 };
 
@@ -35,8 +35,7 @@ pub(super) async fn replaced_by_request(
     let mut replaced = BTreeSet::from([reply_id]);
     let follows_latest = last_key.is_some() && last_key == key.parent.as_deref();
     let repeats_latest = key.follows.is_some() && last_key == Some(key.key.as_str());
-    // A derived session contains all conversations that begin with the same words.
-    if follows_latest || repeats_latest || address.session().is_some_and(is_derived) {
+    if follows_latest || repeats_latest {
         return Ok(replaced);
     }
     let since = key.follows.is_none().then(|| now.before(FIRST_TURN_WINDOW));
@@ -52,16 +51,18 @@ pub(super) async fn replaced_by_request(
         }
         return Ok(replaced);
     }
-    let mut exchanges: BTreeSet<String> = key.follows.iter().cloned().collect();
-    if !own.is_empty() {
-        exchanges.insert(exchange_key(&exchange_of(&own)));
-    }
-    replaced.extend(replaced_records(&turns, &key.key, exchanges));
+    let own_exchange = Some(&own).filter(|own| !own.is_empty()).map(|own| exchange_key(&exchange_of(own)));
+    replaced.extend(replaced_records(&turns, key, own_exchange));
     Ok(replaced)
 }
 
-/// Returns the records of the turns, other than `key`, that follow one of these exchanges, and of all turns after them.
-pub(super) fn replaced_records(records: &[Record], key: &str, mut exchanges: BTreeSet<String>) -> Vec<RecordId> {
+/// Returns the records of the turns that follow an exchange in the history of `key` or `former_exchange`, without being
+/// in this history themselves, and of all turns after them.
+pub(super) fn replaced_records(records: &[Record], key: &TurnKey, former_exchange: Option<String>) -> Vec<RecordId> {
+    let history = key.history.iter();
+    let kept: BTreeSet<&str> = history.clone().map(|turn| turn.key.as_str()).chain([key.key.as_str()]).collect();
+    let mut exchanges: BTreeSet<String> = history.map(|turn| turn.exchange.clone()).collect();
+    exchanges.extend(former_exchange.into_iter().chain(key.follows.clone()));
     let mut turns: BTreeSet<&str> = BTreeSet::new();
     let mut replaced: Vec<RecordId> = Vec::new();
     loop {
@@ -69,7 +70,7 @@ pub(super) fn replaced_records(records: &[Record], key: &str, mut exchanges: BTr
             .iter()
             .filter(|record| metadata_text(record, FOLLOWS).is_some_and(|follows| exchanges.contains(follows)))
             .filter_map(turn_of)
-            .filter(|turn| *turn != key && !turns.contains(turn))
+            .filter(|turn| !kept.contains(turn) && !turns.contains(turn))
             .collect();
         if followers.is_empty() {
             return replaced;

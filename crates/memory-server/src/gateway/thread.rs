@@ -65,7 +65,20 @@ pub(super) struct TurnKey {
     pub(super) follows: Option<String>,
     /// The key of the turn before it; `None` for the first exchange in the request.
     pub(super) parent: Option<String>,
+    /// The turns before it in the request, oldest first. At most the latest [`MAX_HISTORY_TURNS`].
+    pub(super) history: Vec<HistoryTurn>,
 }
+
+/// An earlier turn in the history of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct HistoryTurn {
+    pub(super) key: String,
+    /// The key of its exchange.
+    pub(super) exchange: String,
+}
+
+/// Maximum number of turns of a history whose keys are computed.
+const MAX_HISTORY_TURNS: usize = 200;
 
 impl Thread {
     pub(super) fn of<'m>(messages: impl IntoIterator<Item = &'m ChatMessage>) -> Self {
@@ -146,12 +159,24 @@ impl Thread {
     /// Returns the key of the open turn; `None` if there is no exchange.
     pub(super) fn key(&self) -> Option<TurnKey> {
         let (open, earlier) = self.exchanges.split_last()?;
-        let parent = earlier.split_last().map(|(last, before_last)| turn_key(before_last.last(), &last.user));
-        Some(TurnKey { key: turn_key(earlier.last(), &open.user), follows: earlier.last().map(exchange_key), parent })
+        let first = earlier.len().saturating_sub(MAX_HISTORY_TURNS);
+        let history: Vec<HistoryTurn> = (first..earlier.len())
+            .map(|at| HistoryTurn {
+                key: turn_key(earlier[..at].last(), &earlier[at].user),
+                exchange: exchange_key(&earlier[at]),
+            })
+            .collect();
+        let latest = history.last();
+        Some(TurnKey {
+            key: turn_key(earlier.last(), &open.user),
+            follows: latest.map(|turn| turn.exchange.clone()),
+            parent: latest.map(|turn| turn.key.clone()),
+            history,
+        })
     }
 
     /// Returns a session name for a client that sends none. Histories with the same first message of the user, and the
-    /// same greeting before it, get the same name.
+    /// same greeting before it, get the same name; `find_chat` tells them apart.
     pub(super) fn derived_session(&self) -> String {
         let greetings = self.exchanges.iter().take_while(|exchange| exchange.user.is_empty()).count();
         let mut hasher = Hasher::new_derive_key("memory-engine 2026 session from its first words");
@@ -165,11 +190,6 @@ impl Thread {
 
 /// The prefix of derived session names.
 const DERIVED_PREFIX: &str = "auto-";
-
-/// Returns true if the session name was derived.
-pub(super) fn is_derived(session: &str) -> bool {
-    session.starts_with(DERIVED_PREFIX)
-}
 
 /// Returns the text of a model's message to store: without thoughts and injected memories.
 pub(super) fn assistant_text(text: &str) -> String {

@@ -7,7 +7,7 @@ use memory_engine::{Record, RecordId, Result, Role, State, store::ContentHash};
 use super::worker::TurnWorker;
 use crate::gateway::{
     replacement::{read_turns, replaced_records},
-    turn::{ChatTurn, StoredTurn},
+    turn::{ChatTurn, StoredTurn, record_ids},
 };
 
 /// The reason under which the gateway retracts turns.
@@ -16,16 +16,39 @@ const EDIT_REASON: &str = "edited in the chat";
 const MAX_RETRACTIONS: usize = 200;
 
 impl TurnWorker {
-    /// Retracts the other turns that follow the same exchange as this one, those that follow `former_exchange`, which
-    /// is this turn with the reply that it had before, and all turns after them. Retractions can be restored. The first
-    /// turn of a history follows no exchange, so that a new conversation in an old session retracts nothing.
+    /// Retracts the turns that follow an exchange in the history of this one and are not in it, those that follow
+    /// `former_exchange`, which is this turn with the reply that it had before, and all turns after them. Retractions
+    /// can be restored. The first turn of a history follows no exchange, so that a new conversation in an old session
+    /// retracts nothing.
     pub(super) async fn retract_replaced_turns(&self, turn: &ChatTurn, former_exchange: Option<String>) -> Result<()> {
-        let Some(follows) = turn.key.follows.clone() else { return Ok(()) };
+        if turn.key.follows.is_none() {
+            return Ok(());
+        }
+        self.restore_history(turn).await?;
         let turns = read_turns(&self.engine, &turn.address).await?;
-        let exchanges = former_exchange.into_iter().chain([follows]).collect();
-        let replaced = replaced_records(&turns, &turn.key.key, exchanges);
+        let replaced = replaced_records(&turns, &turn.key, former_exchange);
         if !replaced.is_empty() {
             self.engine.history().retract(&turn.address, &replaced, EDIT_REASON).await?;
+        }
+        Ok(())
+    }
+
+    /// Restores the retractions of turns that are in the history of this one: the client went to another branch, or sent
+    /// a shorter history, and comes back.
+    async fn restore_history(&self, turn: &ChatTurn) -> Result<()> {
+        let ids: Vec<RecordId> =
+            turn.key.history.iter().flat_map(|earlier| record_ids(&turn.address, &earlier.key)).collect();
+        let stored = self.engine.get_all(&turn.address, &ids).await?.into_iter().flatten();
+        let revoked: BTreeSet<RecordId> =
+            stored.filter(|record| record.state == State::Revoked).map(|record| record.id).collect();
+        if revoked.is_empty() {
+            return Ok(());
+        }
+        let history = self.engine.history();
+        for retraction in history.retractions(&turn.address, MAX_RETRACTIONS).await? {
+            if retraction.reason == EDIT_REASON && retraction.records.iter().any(|id| revoked.contains(id)) {
+                history.restore(&turn.address, retraction.id).await?;
+            }
         }
         Ok(())
     }

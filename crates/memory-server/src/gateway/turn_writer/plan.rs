@@ -17,7 +17,7 @@ use super::{
 };
 use crate::gateway::{
     sessions::{LastTurn, read_last_turn},
-    thread::{Exchange, exchange_key, is_derived},
+    thread::{Exchange, exchange_key},
     turn::{ChatTurn, StoredTurn, record_ids},
 };
 
@@ -144,12 +144,11 @@ impl TurnWorker {
         let PendingWrite { turn, audit: _, stored, _permit, _tracked } = pending;
         let last_turn = self.sessions.last_turn(&turn.address);
         self.sessions.set_last_turn(&turn.address, LastTurn { round: outcome.round, key: Some(turn.key.key.clone()) });
-        // A turn that follows or repeats the latest one replaces no other turn. A derived session contains all
-        // conversations that begin with the same words.
+        // A turn that follows or repeats the latest one replaces no other turn.
         let last_key = last_turn.and_then(|last| last.key);
         let replaces_none =
             last_key.is_some() && (last_key == turn.key.parent || last_key.as_ref() == Some(&turn.key.key));
-        if !replaces_none && !turn.address.session().is_some_and(is_derived) {
+        if !replaces_none {
             let retracted = with_store_timeout(self.retract_replaced_turns(&turn, outcome.former_exchange)).await;
             if let Err(error) = retracted {
                 tracing::warn!(id = turn.request_id(), %error, "turns that a client replaced could not be retracted");

@@ -1,5 +1,6 @@
 //! The chat gateway between a scripted client and a scripted model service.
 
+mod chats;
 mod dialects;
 mod fixtures;
 mod forwarding;
