@@ -33,8 +33,8 @@ impl TurnWorker {
         Ok(())
     }
 
-    /// Restores the retractions of turns that are in the history of this one: the client went to another branch, or sent
-    /// a shorter history, and comes back.
+    /// Restores the retractions of turns that are in the history of this one: the client comes back from another
+    /// branch, or from a shorter history.
     async fn restore_history(&self, turn: &ChatTurn) -> Result<()> {
         let ids: Vec<RecordId> =
             turn.key.history.iter().flat_map(|earlier| record_ids(&turn.address, &earlier.key)).collect();
