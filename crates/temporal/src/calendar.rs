@@ -228,6 +228,12 @@ impl<'z> Reference<'z> {
         Stretch::day(nearest_weekday(self.today(), weekday, later)?)
     }
 
+    /// Returns this weekday before today for the `count`th time.
+    pub(crate) fn weekdays_ago(&self, weekday: Weekday, count: i64) -> Option<Stretch> {
+        let latest = nearest_weekday(self.today(), weekday, false)?;
+        if count < 1 { None } else { Stretch::day(add_units(latest, 1 - count, Unit::Week)?) }
+    }
+
     /// Returns the month at this number of months from the current one.
     pub(crate) fn month(&self, offset: i64) -> Option<Stretch> {
         let first = add_units(self.today().first_of_month(), offset, Unit::Month)?;

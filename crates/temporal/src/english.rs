@@ -23,6 +23,7 @@ pub(crate) const RULES: &[DateRule] = &[
     DateRule { id: "en.offset.weekday", starts: counted::weekday_starts, read: counted::weekday_before_or_after },
     DateRule { id: "en.offset.counted", starts: counted::counted_starts, read: counted::counted_before_or_after },
     DateRule { id: "en.ago", starts: grammar::count_starts, read: counted::ago },
+    DateRule { id: "en.ago.weekday", starts: grammar::count_starts, read: counted::weekdays_ago },
     DateRule { id: "en.day.near", starts: near::named_day_starts, read: near::named_day },
     DateRule { id: "en.day.tonight", starts: near::tonight_starts, read: near::tonight },
     DateRule { id: "en.day.part", starts: near::part_starts, read: near::part_of_near_day },

@@ -24,6 +24,7 @@ const CASES: &[(&str, &str, &str, &str)] = &[
     ("en.offset.weekday", "She left the Friday before 15 July 2023.", "2023-07-14", "the Friday before lunch"),
     ("en.offset.counted", "It was two days before May 7, 2023.", "2023-05-05", "two days before lunch"),
     ("en.ago", "We moved three weeks ago.", "2023-04-15/2023-04-21", "We moved three weeks later."),
+    ("en.ago.weekday", "It was two Fridays ago.", "2023-04-28", "Two Fridays from now"),
     ("en.day.near", "I called her yesterday evening.", "2023-05-08", "all our yesterdays"),
     ("en.day.tonight", "Let us cook tonight.", "2023-05-09", "one of those tonights"),
     ("en.day.part", "I overslept this morning.", "2023-05-09", "this mornings are cold"),

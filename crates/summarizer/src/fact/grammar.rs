@@ -14,13 +14,16 @@ data! {
     BTreeMap<String, String>: plural_verbs;
 }
 
-/// Returns a range of days in words: the month if it is a whole one.
+/// Returns a range of days in words: the month or the year if it is a whole one.
 pub(super) fn in_words(value: &str, language: Language) -> String {
     let day = |text: &str| text.parse::<Date>().ok();
     let days = value.split_once('/').and_then(|(first, last)| Some((day(first)?, day(last)?)));
     match days {
         Some((first, last)) if first.day() == 1 && last == first.last_of_month() => {
             language.pick(format!("{}年{}月", first.year(), first.month()), first.strftime("%B %Y").to_string())
+        }
+        Some((first, last)) if first.day_of_year() == 1 && last == first.last_of_year() => {
+            language.pick(format!("{}年", first.year()), first.year().to_string())
         }
         Some((first, last)) => language.pick(format!("{first}至{last}"), format!("{first} to {last}")),
         None => value.to_owned(),

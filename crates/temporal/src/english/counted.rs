@@ -34,12 +34,21 @@ pub(super) fn past_or_last_starts() -> Vec<DateStart> {
     with_article(first_words([PAST, LAST]))
 }
 
-/// `three weeks ago`.
+/// `three weeks ago`, `a fortnight ago`.
 pub(super) fn ago(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (end, count) = reader.count(at)?;
-    let (end, unit) = reader.unit(end)?;
+    let (end, count, unit) = reader.counted_unit(end, count)?;
     let (_, end) = reader.next_word_in(end, &["ago"])?;
     Some((end, reader.reference.ago(count, unit)?))
+}
+
+/// `two Fridays ago`.
+pub(super) fn weekdays_ago(reader: &DateReader<'_>, at: usize) -> FoundDate {
+    let (end, Count::Exactly(count)) = reader.count(at)? else { return None };
+    let (word, end) = reader.next_word(end)?;
+    let weekday = words::weekday(word.strip_suffix('s')?)?;
+    let (_, end) = reader.next_word_in(end, &["ago"])?;
+    Some((end, reader.reference.weekdays_ago(weekday, count)?))
 }
 
 /// `the day before yesterday`, `the day after tomorrow`.
@@ -83,7 +92,7 @@ pub(super) fn counted_before_or_after(reader: &DateReader<'_>, at: usize) -> Fou
     } else {
         reader.count(start)?
     };
-    let (end, unit) = reader.unit(end)?;
+    let (end, count, unit) = reader.counted_unit(end, count)?;
     let (end, stretch, later) = before_or_after_date(reader, end)?;
     Some((end, stretch.shifted(count, unit, later)?))
 }
@@ -105,7 +114,7 @@ pub(super) fn past_unit(reader: &DateReader<'_>, at: usize) -> FoundDate {
 pub(super) fn last_units(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (_, end) = past_or_last(reader, at)?;
     let (end, count) = reader.count(reader.next_word_start(end)?)?;
-    let (end, unit) = reader.unit(end)?;
+    let (end, count, unit) = reader.counted_unit(end, count)?;
     // "the last two weeks of May" are in May.
     let of_follows = reader.next_word_in(end, &["of"]).is_some();
     if of_follows || count == Count::Exactly(0) { None } else { Some((end, reader.reference.last(count, unit)?)) }

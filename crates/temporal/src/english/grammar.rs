@@ -10,6 +10,7 @@ use crate::{
 
 /// The article before a counted unit.
 const ARTICLE: &str = "the";
+const FORTNIGHT: [&str; 2] = ["fortnight", "fortnights"];
 
 /// Words that begin a count and are no numbers, or more than a number.
 const COUNT_WORDS: [(&str, CountWord); 5] = [
@@ -112,6 +113,15 @@ impl<'s> DateReader<'s> {
         let (word, end) = self.next_word(end)?;
         let row = WORDS.units.iter().find(|row| row.words.contains(word))?;
         Some((end, row.unit))
+    }
+
+    /// Reads the unit of a count. A fortnight is two weeks.
+    pub(super) fn counted_unit(&self, end: usize, count: Count) -> Option<(usize, Count, Unit)> {
+        if let (Count::Exactly(count), Some((_, end))) = (count, self.next_word_in(end, &FORTNIGHT)) {
+            return Some((end, Count::Exactly(2 * count), Unit::Week));
+        }
+        let (end, unit) = self.unit(end)?;
+        Some((end, count, unit))
     }
 
     /// Reads the part of a day that may follow the day.

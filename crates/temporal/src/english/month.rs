@@ -19,16 +19,24 @@ pub(super) fn name_starts() -> Vec<DateStart> {
     first_words(month_names())
 }
 
-/// `2023-05-07`, `2023/5/7`, `2023.5.7`.
+/// `2023-05-07`, `2023/5/7`, `2023.5.7`, `7.5.2023`, `13/5/2023`, `5/13/2023`.
 pub(super) fn in_digits(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
-    let (end, year) = numbers::digits(scan, at)?;
+    let (end, first) = numbers::digits(scan, at)?;
     let sign = scan.at(end).filter(|c| matches!(c, '-' | '/' | '.'))?;
-    let (next, month) = numbers::digits(scan, end + 1)?;
-    if !numbers::is_year(year) || scan.at(next) != Some(sign) {
+    let (next, second) = numbers::digits(scan, end + 1)?;
+    if scan.at(next) != Some(sign) {
         return None;
     }
-    let (last, day) = numbers::digits(scan, next + 1)?;
+    let (last, third) = numbers::digits(scan, next + 1)?;
+    // Full stops stand in dates that begin with the day. With another sign, the month may come first.
+    let begins_with_day = sign == '.' || first > 12 || first == second;
+    let (year, month, day) = match (numbers::is_year(first), numbers::is_year(third)) {
+        (true, _) => (first, second, third),
+        (false, true) if begins_with_day => (third, second, first),
+        (false, true) if second > 12 => (third, first, second),
+        (false, _) => return None,
+    };
     let continues = scan.at(last) == Some(sign) && scan.at(last + 1).is_some_and(is_latin);
     let date = Date::new(i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()?;
     if continues { None } else { Some((last, Stretch::day(date)?.absolute())) }
