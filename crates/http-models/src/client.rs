@@ -27,7 +27,7 @@ pub struct HttpClient(Arc<ClientState>);
 
 #[derive(Debug)]
 struct ClientState {
-    http: reqwest::Client,
+    http: HttpClients,
     options: HttpOptions,
     budget: RetryBudget,
 }
@@ -106,7 +106,7 @@ impl HttpClient {
     /// # Errors
     /// `Unavailable` if TLS cannot be set up, for example because the system has no root certificates.
     pub fn new(options: HttpOptions) -> Result<Self> {
-        let http = build(&options)?;
+        let http = HttpClients::build(&options)?;
         Ok(Self(Arc::new(ClientState { http, options, budget: RetryBudget::default() })))
     }
 
@@ -176,7 +176,8 @@ impl HttpClient {
     }
 
     async fn attempt(&self, call: &Call, part: ResponsePart, span: &Span) -> Result<ServiceResponse, HttpError> {
-        let mut request = self.0.http.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
+        let mut request =
+            self.0.http.of(&call.url).request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
         if let Some(body) = &call.body {
             request = request.header("content-type", "application/json").body(body.clone());
         }
@@ -208,9 +209,39 @@ impl HttpClient {
     }
 }
 
-/// Builds an HTTP client with the settings that all clients of this crate share. It follows no redirects, because the
-/// headers could leak keys.
-pub(crate) fn build(options: &HttpOptions) -> Result<reqwest::Client> {
+/// The clients of a service: a proxy of the system has no way to this machine's own addresses.
+#[derive(Debug, Clone)]
+pub(crate) struct HttpClients {
+    remote: reqwest::Client,
+    local: reqwest::Client,
+}
+
+impl HttpClients {
+    /// Builds the clients with the settings that all clients of this crate share.
+    pub(crate) fn build(options: &HttpOptions) -> Result<Self> {
+        let remote = build(options, options.system_proxy)?;
+        let local = if options.system_proxy { build(options, false)? } else { remote.clone() };
+        Ok(Self { remote, local })
+    }
+
+    /// Returns the client for a URL.
+    pub(crate) fn of(&self, url: &Url) -> &reqwest::Client {
+        if is_loopback(url) { &self.local } else { &self.remote }
+    }
+}
+
+/// Returns true if a URL names this machine: `localhost`, a name below it, or a loopback address.
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    match address {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => host.rsplit('.').next().is_some_and(|label| label.eq_ignore_ascii_case("localhost")),
+    }
+}
+
+/// Builds an HTTP client. It follows no redirects, because the headers could leak keys.
+fn build(options: &HttpOptions, system_proxy: bool) -> Result<reqwest::Client> {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // An error means that another thread has installed a provider, which is then used.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -221,9 +252,33 @@ pub(crate) fn build(options: &HttpOptions) -> Result<reqwest::Client> {
         .connect_timeout(options.connect_timeout)
         .read_timeout(options.read_timeout)
         .pool_idle_timeout(options.idle_timeout);
-    if !options.system_proxy {
+    if !system_proxy {
         builder = builder.no_proxy();
     }
     let failed = |e| Error::new(ErrorKind::Unavailable, "http", "the HTTP client cannot be set up").with_source(e);
     builder.build().map_err(|e: reqwest::Error| failed(e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_recognised() {
+        for host in [
+            "localhost",
+            "LOCALHOST",
+            "localhost.",
+            "api.localhost",
+            "127.0.0.1",
+            "127.8.9.1",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+        ] {
+            assert!(is_loopback(&Url::parse(&format!("http://{host}:8080/v1")).unwrap()), "{host}");
+        }
+        for host in ["localhost.example.com", "10.0.0.1", "[2001:db8::1]", "example.com", "mylocalhost"] {
+            assert!(!is_loopback(&Url::parse(&format!("http://{host}:8080/v1")).unwrap()), "{host}");
+        }
+    }
 }

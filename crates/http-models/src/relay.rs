@@ -21,7 +21,7 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 pub use options::RelayOptions;
 
 use crate::{
-    client::{HttpError, build, span::request_span},
+    client::{HttpClients, HttpError, span::request_span},
     endpoint::Endpoint,
 };
 
@@ -35,7 +35,7 @@ const OPERATION: &str = "relay";
 /// whose connection fails before the response starts is retried once.
 #[derive(Debug, Clone)]
 pub struct Relay {
-    http: reqwest::Client,
+    http: HttpClients,
     endpoint: Endpoint,
     options: RelayOptions,
 }
@@ -105,7 +105,7 @@ impl Relay {
     /// # Errors
     /// `Unavailable` if TLS cannot be set up.
     pub fn new(endpoint: Endpoint, options: RelayOptions) -> Result<Self> {
-        Ok(Self { http: build(&options.http())?, endpoint, options })
+        Ok(Self { http: HttpClients::build(&options.http())?, endpoint, options })
     }
 
     /// Returns true if the endpoint has its own key.
@@ -156,7 +156,7 @@ impl Relay {
         for (name, value) in self.endpoint.headers() {
             headers.insert(name.clone(), value.clone());
         }
-        let mut builder = self.http.request(request.method.clone(), url.clone()).headers(headers);
+        let mut builder = self.http.of(&url).request(request.method.clone(), url.clone()).headers(headers);
         if !request.body.is_empty() {
             builder = builder.body(request.body.clone());
         }

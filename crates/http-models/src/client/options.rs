@@ -26,7 +26,7 @@ pub struct HttpOptions {
     pub max_wait: Duration,
     /// Maximum size of a response, in bytes. Default: 32 MiB.
     pub max_response_bytes: usize,
-    /// True if the proxy of the environment is used. Default: true.
+    /// True if the proxy of the environment is used, except for addresses of this machine. Default: true.
     pub system_proxy: bool,
 }
 

@@ -14,7 +14,7 @@ const DEFAULT_URL: &str = "https://huggingface.co";
 /// A model hub with the URLs of Hugging Face: `{endpoint}/{repository}/resolve/{revision}/{file}`.
 #[derive(Debug, Clone)]
 pub struct Hub {
-    pub(super) http: reqwest::Client,
+    pub(super) http: client::HttpClients,
     pub(super) endpoint: Endpoint,
     pub(super) options: HttpOptions,
 }
@@ -30,7 +30,7 @@ impl Hub {
     pub fn new(base_url: &str, token: Option<&Secret>, options: HttpOptions) -> Result<Self> {
         let endpoint = Endpoint::new(base_url)?;
         let endpoint = token.map_or_else(|| Ok(endpoint.clone()), |token| endpoint.clone().with_key(token))?;
-        let http = client::build(&options)?;
+        let http = client::HttpClients::build(&options)?;
         Ok(Self { http, endpoint, options })
     }
 

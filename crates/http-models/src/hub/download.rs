@@ -210,7 +210,7 @@ impl Download<'_> {
         let hub_url = self.hub.endpoint.url_of(&path);
         let mut url = hub_url.clone();
         for _ in 0..MAX_REDIRECTS {
-            let mut request = self.hub.http.get(url.clone());
+            let mut request = self.hub.http.of(&url).get(url.clone());
             if same_origin(&url, &hub_url) {
                 request = request.headers(self.hub.endpoint.headers().clone());
             }
