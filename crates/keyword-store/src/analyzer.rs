@@ -3,7 +3,9 @@
 //! Text is cut into runs of one script. The module `han` analyzes Chinese, `word` words of letters and digits. Japanese
 //! and Korean are cut into pairs of characters here. The function `words` splits a text for display.
 
+mod emoji;
 mod han;
+mod identifiers;
 mod irregular_forms;
 mod run;
 mod stop_words;
@@ -65,7 +67,8 @@ forward!(Arc, Box);
 ///   lower weight in a query.
 /// - English words are stemmed (Snowball). Words of other scripts are not. A query for one form of an irregular word
 ///   (eat, ate) also searches for the others.
-/// - Numbers, dates and versions are indexed whole and in parts.
+/// - Numbers, dates and versions are indexed whole and in parts, and telephone numbers and codes without separators.
+/// - Emoji are terms; flags are pairs of signs.
 /// - Stop words are dropped from documents and queries.
 ///
 /// Without the feature `chinese` there is no dictionary: Chinese becomes pairs and single characters, cut at stop words
@@ -136,10 +139,11 @@ fn analyze(text: &str, mut emit: impl FnMut(String, f64)) {
             word::analyze(&remaining[..length], &mut emit);
             length
         } else {
-            1
+            emoji::analyze(remaining, &mut emit)
         };
         remaining = &remaining[length..];
     }
+    identifiers::analyze(&characters, &mut emit);
 }
 
 /// Emits the pairs of neighbouring characters, or the only character of a run.

@@ -39,8 +39,8 @@ fn traditional_characters_match_only_with_the_feature() {
 
 #[test]
 fn the_fingerprint_depends_on_the_dictionary() {
-    let with_dictionary = "han-pairs-jieba-snowball-1/nfkc-lower-t2s-1";
-    let without = "han-pairs-snowball-1/nfkc-lower-1";
+    let with_dictionary = "han-pairs-jieba-snowball-2/nfkc-lower-t2s-1";
+    let without = "han-pairs-snowball-2/nfkc-lower-1";
     let expected = if cfg!(feature = "chinese") { with_dictionary } else { without };
     assert_eq!(TextAnalyzer.fingerprint(), expected);
 }
@@ -97,6 +97,35 @@ fn a_pasted_document_keeps_only_its_heaviest_terms() {
     let clauses = TextAnalyzer.query(&format!("docker {long}"));
     assert_eq!(clauses.len(), MAX_CLAUSES);
     assert_eq!(clauses[0], Clause::term("docker"));
+}
+
+#[test]
+fn emoji_are_found_in_every_form() {
+    assert!(matches_document("❤️", "❤ Rosa"));
+    assert!(matches_document("👍🏽", "好的👍"));
+    assert!(matches_document("👩‍💻", "she is a 👩🏻‍💻 now"));
+    assert!(matches_document("🇵🇹", "🇵🇹 trip to Braga"));
+    assert!(!matches_document("🇵🇹", "🇵🇱 trip to Gdansk"));
+    assert!(terms("→ ✓ok").iter().all(|term| term != "→"));
+}
+
+#[test]
+fn identifiers_are_found_with_other_separators() {
+    for (query, document) in [
+        ("13812345678", "我的电话是138 1234 5678"),
+        ("138-1234-5678", "我的电话是13812345678"),
+        ("912345678", "Call the plumber at +351 912-345-678"),
+        ("SF1029384756", "快递单号 SF1029 3847 56"),
+        ("B203", "门牌 B-203 室"),
+        ("沪A12345", "车牌沪A·12345"),
+    ] {
+        let document_terms = TextAnalyzer.document(document);
+        let joined =
+            |term: &str| term.chars().filter(char::is_ascii_digit).count() > 2 && document_terms.count(term) > 0;
+        let found =
+            TextAnalyzer.query(query).into_iter().flat_map(|clause| clause.terms).any(|term| joined(&term.term));
+        assert!(found, "{query} in {document}");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use self::segmenter::Segmenter;
 use super::token::HanToken;
 use crate::analyzer::stop_words;
 
-pub(super) const VERSION: &str = "han-pairs-jieba-snowball-1";
+pub(super) const VERSION: &str = "han-pairs-jieba-snowball-2";
 
 static SEGMENTER: LazyLock<Segmenter> = LazyLock::new(|| match Segmenter::new(packed::FILE) {
     Some(segmenter) => segmenter,

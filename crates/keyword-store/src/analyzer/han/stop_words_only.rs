@@ -3,7 +3,7 @@
 use super::token::HanToken;
 use crate::analyzer::stop_words;
 
-pub(super) const VERSION: &str = "han-pairs-snowball-1";
+pub(super) const VERSION: &str = "han-pairs-snowball-2";
 
 /// Maximum length of a stop word in characters. A test of the stop words checks it.
 const STOP_WORD_MAX_CHARS: usize = 3;
