@@ -8,7 +8,7 @@ mod tests;
 mod value;
 
 pub use field::{Field, FieldValue, ValueType};
-pub use value::{FilterValue, Op};
+pub use value::{FilterValue, Op, compare_numbers};
 
 use crate::{
     error::{Error, Result},

@@ -40,7 +40,7 @@ mod view_set;
 
 pub use embedding::{Embedding, EmbeddingSpace, Metric};
 pub use error::{Error, ErrorKind, Result};
-pub use filter::{Field, FieldValue, Filter, FilterValue, Op, ValueType};
+pub use filter::{Field, FieldValue, Filter, FilterValue, Op, ValueType, compare_numbers};
 pub use found_record::{FoundRecord, RecordWithTerms};
 pub use health::{
     HealthReport, QueueHealth,

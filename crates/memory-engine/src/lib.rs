@@ -48,7 +48,7 @@ pub use verbs::{
 pub use memory_engine_core::{
     Clock, Cursor, DamagedRecord, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Language, Op, Order,
     Outcome, Page, PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp,
-    Trust, WriteResult, retry,
+    Trust, WriteResult, compare_numbers, retry,
 };
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentOptions;

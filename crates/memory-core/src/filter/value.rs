@@ -1,11 +1,12 @@
 //! Operators and values of comparisons.
 
-use std::{fmt, time::SystemTime};
+use std::{cmp::Ordering, fmt, time::SystemTime};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, Visitor},
 };
+use serde_json::Number;
 
 use crate::{
     error::Error,
@@ -59,9 +60,9 @@ impl Op {
 /// A value that a field is compared with.
 ///
 /// Roles, kinds, states, trust levels, ids, numbers and times convert into it. A number is stored as `f64`. A filter
-/// with an integer that `f64` cannot represent (beyond 2^53) fails [`Filter::validate`](crate::Filter::validate).
+/// with an integer beyond 2^53, which `f64` rounds, fails [`Filter::validate`](crate::Filter::validate).
 ///
-/// In JSON it is a text, a number, `true` or `false`. Deserialization rejects an integer that `f64` cannot represent. A
+/// In JSON it is a text, a number, `true` or `false`. Deserialization rejects an integer beyond 2^53. A
 /// time is a text in RFC 3339, which a [`Filter`](crate::Filter) converts if its field has times.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -122,8 +123,24 @@ fn exact(integer: i128) -> FilterValue {
 }
 
 fn to_exact_f64(integer: i128) -> Option<f64> {
+    // A greater integer may be a number of `f64`, but the values that it is compared with are rounded to the same one.
     let number = integer as f64;
-    (number as i128 == integer).then_some(number)
+    (number.abs() <= MAX_EXACT_INTEGER).then_some(number)
+}
+
+/// Compares two numbers exactly, also integers that `f64` cannot represent. `None` if one is not a finite number.
+pub fn compare_numbers(left: &Number, right: &Number) -> Option<Ordering> {
+    match (whole(left), whole(right)) {
+        (Some(left), Some(right)) => Some(left.cmp(&right)),
+        _ => left.as_f64()?.partial_cmp(&right.as_f64()?),
+    }
+}
+
+/// Returns the number if it is whole. Beyond 2^100 every number counts as a fraction.
+fn whole(number: &Number) -> Option<i128> {
+    let is_whole = |number: &f64| number.fract() == 0.0 && number.abs() < 2_f64.powi(100);
+    let integer = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    integer.or_else(|| number.as_f64().filter(is_whole).map(|number| number as i128))
 }
 
 /// Writes whole numbers without a fraction.

@@ -1,9 +1,9 @@
 //! Conditions on memories, and the areas to search for them.
 
-use std::collections::BTreeSet;
+use std::{cmp::Ordering, collections::BTreeSet};
 
-use memory_engine::{Field, Filter, FilterValue, Op, Record, Scope, Timestamp};
-use serde_json::Value as Json;
+use memory_engine::{Field, Filter, FilterValue, Op, Record, Scope, Timestamp, compare_numbers};
+use serde_json::{Number, Value as Json};
 
 use super::error::Mem0Error;
 use crate::access::{Access, Owner};
@@ -22,6 +22,8 @@ pub(super) enum FilterCondition {
     AnyUser,
     /// A condition that the store can evaluate.
     Field(Filter),
+    /// The metadata value under this stored key is a number that compares like this, exactly.
+    Number(String, Op, Number),
     /// A text contains another one.
     Contains(TextField, String, CaseSensitivity),
     /// All of the conditions are true. True for an empty list.
@@ -87,6 +89,9 @@ impl FilterCondition {
             Self::Users(users) => record.scope.user_name().is_some_and(|user| users.contains(user)),
             Self::AnyUser => record.scope.user_name().is_some(),
             Self::Field(filter) => filter.matches(record),
+            Self::Number(key, op, number) => {
+                record.metadata.get(key).is_some_and(|value| number_compares(value, *op, number))
+            }
             Self::Contains(TextField::Text, part, case) => case.text_contains(&record.text, part),
             Self::Contains(TextField::Metadata(key), part, case) => {
                 record.metadata.get(key).is_some_and(|value| case.value_contains(value, part))
@@ -105,14 +110,14 @@ impl FilterCondition {
                 conditions.iter().for_each(|condition| condition.collect_users(users));
             }
             Self::Not(condition) => condition.collect_users(users),
-            Self::AnyUser | Self::Field(_) | Self::Contains(..) => {}
+            Self::AnyUser | Self::Field(_) | Self::Number(..) | Self::Contains(..) => {}
         }
     }
 
     /// Returns true if a filter can express the condition exactly for records of one owner.
     fn is_expressible(&self) -> bool {
         match self {
-            Self::Contains(..) => false,
+            Self::Number(..) | Self::Contains(..) => false,
             Self::All(conditions) | Self::Any(conditions) => conditions.iter().all(Self::is_expressible),
             Self::Not(condition) => condition.is_expressible(),
             Self::Users(_) | Self::AnyUser | Self::Field(_) => true,
@@ -127,7 +132,7 @@ impl FilterCondition {
             Self::Users(users) => constant(matches!(owner, RecordOwner::User(name) if users.contains(name))),
             Self::AnyUser => constant(!matches!(owner, RecordOwner::None)),
             Self::Field(filter) => filter.clone(),
-            Self::Contains(..) => constant(fallback),
+            Self::Number(..) | Self::Contains(..) => constant(fallback),
             Self::All(conditions) => all(conditions.iter().map(|condition| condition.to_filter(owner, fallback))),
             Self::Any(conditions) => any(conditions.iter().map(|condition| condition.to_filter(owner, fallback))),
             Self::Not(condition) => not(condition.to_filter(owner, !fallback)),
@@ -213,6 +218,25 @@ impl CaseSensitivity {
             Json::Array(values) => values.iter().filter_map(Json::as_str).any(|text| self.texts_equal(text, part)),
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_) => false,
         }
+    }
+}
+
+/// Returns true if a value, or an element of a list, is a number that compares like this with `number`.
+fn number_compares(value: &Json, op: Op, number: &Number) -> bool {
+    let order = match value {
+        Json::Number(value) => compare_numbers(value, number),
+        Json::Array(values) => {
+            return values.iter().any(|value| !value.is_array() && number_compares(value, op, number));
+        }
+        Json::Null | Json::Bool(_) | Json::String(_) | Json::Object(_) => None,
+    };
+    match op {
+        Op::Eq => order == Some(Ordering::Equal),
+        Op::Lt => order == Some(Ordering::Less),
+        Op::Le => order.is_some_and(Ordering::is_le),
+        Op::Gt => order == Some(Ordering::Greater),
+        Op::Ge => order.is_some_and(Ordering::is_ge),
+        _ => false,
     }
 }
 

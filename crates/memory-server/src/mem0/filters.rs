@@ -4,7 +4,8 @@
 use std::str::FromStr;
 
 use memory_engine::{Field, Filter, FilterValue, Kind, Op, RecordId, Timestamp};
-use serde_json::{Map, Value as Json};
+use serde::Deserialize;
+use serde_json::{Map, Number, Value as Json};
 
 use super::{
     condition::{CaseSensitivity, FilterCondition, TextField},
@@ -208,7 +209,7 @@ impl FilterTarget {
             Self::Plain(field) | Self::Time(field) => Filter::Exists(field.clone()),
             Self::Expires => Filter::Exists(metadata(keys::EXPIRES)),
             Self::Categories => Filter::Or(vec![Filter::Exists(Field::Tags), Filter::Exists(metadata("type"))]),
-            Self::Metadata(key) => return metadata_condition(key, Filter::Exists),
+            Self::Metadata(key) => return metadata_condition(key, exists),
             Self::Updated | Self::Text | Self::Keywords | Self::Ids => return FilterCondition::always(),
         };
         FilterCondition::Field(filter)
@@ -257,11 +258,15 @@ impl FilterTarget {
             Self::Updated => Ok(FilterCondition::Field(time_filter(key, op, value, updated_filter)?)),
             Self::Metadata(name) => {
                 let value = match value {
+                    Json::Number(number) if !is_exact(number) => {
+                        let compare = |key: &str| FilterCondition::Number(key.to_owned(), op, number.clone());
+                        return Ok(metadata_condition(name, compare));
+                    }
                     Json::String(text) => FilterValue::Text(text.clone()),
                     Json::Number(number) => FilterValue::Number(number.as_f64().unwrap_or(f64::NAN)),
                     Json::Bool(flag) => FilterValue::Bool(*flag),
                     Json::Null if op == Op::Eq => {
-                        return Ok(FilterCondition::Not(Box::new(metadata_condition(name, Filter::Exists))));
+                        return Ok(FilterCondition::Not(Box::new(metadata_condition(name, exists))));
                     }
                     Json::Null | Json::Array(_) | Json::Object(_) => {
                         return Err(Mem0Error::bad_request(format!(
@@ -269,7 +274,8 @@ impl FilterTarget {
                         )));
                     }
                 };
-                Ok(metadata_condition(name, |field| Filter::Compare(field, op, value.clone())))
+                let compare = |key: &str| Filter::Compare(metadata(key), op, value.clone());
+                Ok(metadata_condition(name, |key| FilterCondition::Field(compare(key))))
             }
         }
     }
@@ -281,15 +287,23 @@ fn metadata(key: &str) -> Field {
 
 /// Returns a condition on a caller's metadata key, under its stored name. Records that are not stored by mem0's routes
 /// and are not facts have the plain name.
-fn metadata_condition(name: &str, filter: impl Fn(Field) -> Filter) -> FilterCondition {
+fn metadata_condition(name: &str, condition: impl Fn(&str) -> FilterCondition) -> FilterCondition {
     let stored_name = keys::stored_key(name);
-    let stored_matches = filter(metadata(&stored_name));
+    let stored_matches = condition(&stored_name);
     if stored_name == name || name.starts_with("mem0.") {
-        return FilterCondition::Field(stored_matches);
+        return stored_matches;
     }
-    let is_no_fact = Filter::ne(Field::Kind, Kind::FACT.as_str());
-    let plain_matches = Filter::And(vec![is_no_fact, filter(metadata(name))]);
-    FilterCondition::Field(Filter::Or(vec![stored_matches, plain_matches]))
+    let is_no_fact = FilterCondition::Field(Filter::ne(Field::Kind, Kind::FACT.as_str()));
+    FilterCondition::Any(vec![stored_matches, is_no_fact.and(condition(name))])
+}
+
+fn exists(key: &str) -> FilterCondition {
+    FilterCondition::Field(Filter::Exists(metadata(key)))
+}
+
+/// Returns true if the filters of a store compare a number exactly: they round integers beyond 2^53.
+fn is_exact(number: &Number) -> bool {
+    number.is_f64() || FilterValue::deserialize(number).is_ok()
 }
 
 /// Returns the condition that a memory has this category: as a tag, or as the type of a fact.

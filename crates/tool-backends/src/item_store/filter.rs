@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use memory_engine::{Error, Result};
+use memory_engine::{Error, Result, compare_numbers};
 use serde_json::{Map, Value};
 
 /// The operators of a condition.
@@ -59,7 +59,7 @@ fn equal(a: &Value, b: &Value) -> bool {
 /// Compares two numbers or two texts. `None` for other values.
 fn compare(a: &Value, b: &Value) -> Option<Ordering> {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a.as_f64()?.partial_cmp(&b.as_f64()?),
+        (Value::Number(a), Value::Number(b)) => compare_numbers(a, b),
         (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
         _ => None,
     }
@@ -77,12 +77,16 @@ mod tests {
 
     #[test]
     fn conditions_are_compared() {
-        let value = object(json!({ "city": "柏林", "score": 5, "meta": { "a": 1 } }));
+        let value =
+            object(json!({ "city": "柏林", "score": 5, "id": 653_247_040_368_672_769_i64, "meta": { "a": 1 } }));
         for (filter, expected) in [
             (json!({}), true),
             (json!({ "city": "柏林" }), true),
             (json!({ "city": "Porto" }), false),
             (json!({ "score": 5.0 }), true),
+            (json!({ "id": 653_247_040_368_672_769_i64 }), true),
+            (json!({ "id": 653_247_040_368_672_768_i64 }), false),
+            (json!({ "id": { "$gt": 653_247_040_368_672_768_i64 } }), true),
             (json!({ "score": { "$gt": 4, "$lte": 5 } }), true),
             (json!({ "score": { "$lt": 5 } }), false),
             (json!({ "score": { "$gte": "4" } }), false),
