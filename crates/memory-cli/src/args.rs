@@ -142,6 +142,16 @@ impl StoreArgs {
         self.create_with(options).await
     }
 
+    /// Opens an existing database for commands that need no vectors: with its embedder if possible, otherwise as
+    /// [`DatabaseArgs::open_without_indexes_with`]. In the latter case new vectors wait for a process with the embedder.
+    pub(crate) async fn open_with_any_embedder(&self, options: EngineOptions) -> Result<MemoryEngine> {
+        match self.open_with(options.clone()).await {
+            // If this fails too, the first error is reported.
+            Err(error) => self.database.open_without_indexes_with(options).await.map_err(|_| error),
+            engine => engine,
+        }
+    }
+
     /// As [`DatabaseArgs::open_without_indexes_with`]; creates a missing database.
     pub(crate) async fn create_without_indexes(&self, options: EngineOptions) -> Result<MemoryEngine> {
         match database::require_database(&self.database.database()?).await {

@@ -36,7 +36,7 @@ impl RestoreCommand {
         let Ok(retraction) = self.retraction.parse::<RecordId>() else {
             bail!("'{}' is not the id of a retraction; `memory retractions` lists the ids", self.retraction);
         };
-        let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
+        let engine = self.store.open_with_any_embedder(self.enrichment.engine_options()?).await?;
         let count = engine.history().restore(&scope, retraction).await?;
         output::finish_indexing(&engine, &scope.namespace()).await?;
         let report = serde_json::json!({ "restored": count });

@@ -38,7 +38,7 @@ pub(crate) struct RetractCommand {
 impl RetractCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
-        let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
+        let engine = self.store.open_with_any_embedder(self.enrichment.engine_options()?).await?;
         let ids = records::resolve(&engine, &scope, &self.ids, "nothing was retracted").await?;
         let retraction = engine.history().retract(&scope, &ids, &self.reason).await?;
         if retraction.records.is_empty() {

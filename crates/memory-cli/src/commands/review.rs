@@ -176,7 +176,7 @@ fn evidence(pending: &PendingMemory) -> String {
 impl AcceptArgs {
     async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
-        let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
+        let engine = self.store.open_with_any_embedder(self.enrichment.engine_options()?).await?;
         let ids = self.pending.ids(&engine, &scope, "nothing was accepted").await?;
         let report = engine.review().accept(&scope, &ids).await?;
         if let [id, ..] = report.skipped.as_slice()
@@ -225,7 +225,7 @@ impl RejectArgs {
 impl EditArgs {
     async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
-        let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
+        let engine = self.store.open_with_any_embedder(self.enrichment.engine_options()?).await?;
         let record = find_one(&engine, &scope, &self.id).await?;
         let id = engine.review().accept_edited(&scope, record.id, self.text).await?;
         output::finish_indexing(&engine, &scope.namespace()).await?;

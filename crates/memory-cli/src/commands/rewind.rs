@@ -49,7 +49,7 @@ impl RewindCommand {
             (None, Some(sequence)) => memory_engine::history::Rewind::To(sequence),
             (None, None) => bail!("no turns given; add --last N or --to SEQUENCE"),
         };
-        let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
+        let engine = self.store.open_with_any_embedder(self.enrichment.engine_options()?).await?;
         let retraction = engine.history().rewind(&scope, extent).await?;
         if retraction.records.is_empty() {
             records::require_records_at(&engine, &scope).await?;

@@ -128,6 +128,25 @@ fn retractions_are_listed_and_restored() {
 }
 
 #[test]
+fn records_are_retracted_and_restored_without_their_embedder() {
+    let cli = CliFixture::new();
+    let service = [("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"), ("OPENAI_API_KEY", "x")];
+    let embedder = ["--embedder", "openai:text-embedding-3-small"];
+    let added = [&["add", "My canoe is red", "--user", "lin", "--session", "a"][..], &embedder].concat();
+    let id = cli.run_with(&service, &added).ok();
+    let lin = ["--user", "lin"];
+    for arguments in [&["retract", id.trim(), "--reason", "no", "--json"][..], &["rewind", "--last", "1", "--json"]] {
+        let session: &[&str] = if arguments[0] == "rewind" { &["--session", "a"] } else { &[] };
+        let retraction = cli.run(&[arguments, &lin, session].concat()).json();
+        cli.run(&[&["restore", retraction["id"].as_str().unwrap()][..], &lin].concat()).ok();
+    }
+    for command in ["stats", "export", "doctor", "facts", "retractions"] {
+        cli.run(&[command]).ok();
+    }
+    cli.run(&["forget", id.trim(), "--yes", "--user", "lin"]).ok();
+}
+
+#[test]
 fn agent_turns_need_their_complete_scope() {
     let cli = CliFixture::new();
     cli.run(&["add", "x", "--user", "lin", "--agent", "kai", "--session", "a"]).ok();
