@@ -10,7 +10,11 @@ use std::env;
 
 use fixtures::{Api, events, texts};
 use libtest_mimic::{Arguments, Failed, Trial};
-use memory_engine::{Builder, EnrichmentOptions, MemoryEngine, Scope, Turn, review::ReviewQuery};
+use memory_engine::{
+    Builder, EnrichmentOptions, MemoryEngine, Scope, Timestamp, Turn,
+    jiff::tz::{TimeZone, offset},
+    review::ReviewQuery,
+};
 use memory_engine_postgres::{PostgresOptions, migrate_down};
 use memory_engine_server::Mem0;
 use serde_json::{Value, json};
@@ -28,6 +32,7 @@ fn main() {
         Runtime::new()?.block_on(async {
             exercise_routes(MemoryEngine::builder().sqlite(&file)).await;
             exercise_review(MemoryEngine::builder().sqlite(&file)).await;
+            exercise_numbers_and_deletions(MemoryEngine::builder().sqlite(&file)).await;
         });
         Ok(())
     });
@@ -35,6 +40,7 @@ fn main() {
         Runtime::new()?.block_on(async {
             exercise_routes(MemoryEngine::builder().in_memory()).await;
             exercise_review(MemoryEngine::builder().in_memory()).await;
+            exercise_numbers_and_deletions(MemoryEngine::builder().in_memory()).await;
         });
         Ok(())
     });
@@ -50,6 +56,7 @@ fn on_postgres(url: Option<String>) -> Result<(), Failed> {
     runtime.block_on(async {
         exercise_routes(MemoryEngine::builder().postgres_with(&url, options.clone())).await;
         exercise_review(MemoryEngine::builder().postgres_with(&url, options.clone())).await;
+        exercise_numbers_and_deletions(MemoryEngine::builder().postgres_with(&url, options.clone())).await;
         migrate_down(&url, &options, 0).await.unwrap();
     });
     Ok(())
@@ -97,6 +104,64 @@ async fn exercise_routes(builder: Builder) {
     assert_eq!(events(&api.add_message(owner, "I live in Porto.").await), [("ADD", "The user lives in Porto.")]);
     api.post("/reset", json!({})).await;
     assert_eq!(api.get("/entities").await, json!([]));
+}
+
+/// Numbers beyond 2^53 are compared exactly, and a deleted fact is not found by the turn that states it.
+async fn exercise_numbers_and_deletions(builder: Builder) {
+    let builder = builder.enrichment(EnrichmentOptions::rules().unwrap()).zone(TimeZone::fixed(offset(-8)));
+    let engine = builder.build().await.unwrap();
+    let api = Api::over(Mem0::new(engine.clone()), engine.clone());
+    let lin = json!({"user_id": "lin"});
+    let ids = [653_247_040_368_672_768_i64, 653_247_040_368_672_769, 653_247_040_368_672_770];
+    for id in ids {
+        api.add_note_with(lin.clone(), &format!("message {id}"), json!({"msg_id": id, "value": id})).await;
+    }
+    let found = |filter: Value| api.search_texts("message", json!({"user_id": "lin", "msg_id": filter}));
+    assert_eq!(found(json!(ids[0])).await, [format!("message {}", ids[0])]);
+    assert_eq!(found(json!(ids[1])).await, [format!("message {}", ids[1])]);
+    assert_eq!(found(json!({"gt": ids[1]})).await, [format!("message {}", ids[2])]);
+    assert_eq!(found(json!({"in": [ids[0], ids[2]]})).await.len(), 2);
+    assert_eq!(found(json!({"ne": ids[1]})).await.len(), 2);
+    assert_eq!(api.search_texts("message", json!({"user_id": "lin", "value": ids[1]})).await.len(), 1);
+
+    for (text, query, options) in [
+        ("I live in Faro.", "Where does the user live?", ""),
+        ("我住在里斯本。", "用户住在哪里", ""),
+        ("I live in Braga.", "Where does the user live?", "?delete_linked=true"),
+    ] {
+        let user = json!({"user_id": text});
+        let added = api.add_message(user.clone(), text).await;
+        api.delete(&format!("/memories/{}{options}", added[0]["id"].as_str().unwrap())).await;
+        let body = json!({"query": query, "filters": user, "include_turns": true});
+        assert_eq!(texts(&api.post("/search", body).await), Vec::<String>::new(), "{text}");
+        let scope = Scope::user(text).unwrap();
+        assert_eq!(engine.recall(&scope, query).await.unwrap().hits.len(), 0, "{text}");
+        let retracted = engine.history().retractions(&scope, 9).await.unwrap().len();
+        assert_eq!(retracted, usize::from(options.is_empty()), "a retraction can be restored, a deletion cannot");
+    }
+    // Another fact of the same turn stays.
+    let mei = json!({"user_id": "mei"});
+    let added = api.add_message(mei.clone(), "I'm allergic to walnuts. I live in Porto.").await;
+    let home = added.iter().find(|row| row["memory"].as_str().unwrap().contains("Porto")).unwrap();
+    api.delete(&format!("/memories/{}", home["id"].as_str().unwrap())).await;
+    assert_eq!(api.list_texts(mei.clone()).await, ["The user is allergic to walnuts."]);
+    assert_eq!(texts(&api.post("/search", json!({"query": "Porto", "filters": mei})).await).len(), 1);
+    let kept = api.add_message(json!({"user_id": "wang"}), "I live in Evora.").await;
+    api.delete(&format!("/memories/{}?delete_linked=false", kept[0]["id"].as_str().unwrap())).await;
+    assert_eq!(engine.recall(&Scope::user("wang").unwrap(), "Evora").await.unwrap().hits.len(), 1);
+
+    // A day is a day of the user: 20:00 of 26 November in Los Angeles is the 27th in UTC.
+    let ken = Scope::user("ken").unwrap();
+    for (text, time) in [("Ate ramen", "2025-11-28T04:00:00Z"), ("Fixed the bike", "2025-11-27T04:00:00Z")] {
+        engine.remember(&ken, Turn::user(text).at(time.parse::<Timestamp>().unwrap())).await.unwrap();
+    }
+    for (question, answer) in
+        [("What did I do on November 26, 2025?", "Fixed the bike"), ("2025年11月27日", "Ate ramen")]
+    {
+        let recall = engine.recall(&ken, question).await.unwrap();
+        assert_eq!((recall.hits[0].record.text.as_str(), recall.hits[0].relevant), (answer, true), "{question}");
+    }
+    engine.close().await.unwrap();
 }
 
 /// Changes a memory under a policy that reviews tools. The change waits, and is applied when it is accepted.

@@ -6,7 +6,7 @@ use tracing::{Span, field::Empty};
 
 use crate::{
     engine::MemoryEngine,
-    history::retraction::{Retraction, Rewind, note_retraction},
+    history::retraction::{Facts, Retraction, Rewind, note_retraction},
     verbs::{read::note_page, verb::verb},
 };
 
@@ -162,8 +162,18 @@ impl History {
     /// # Errors
     /// The store's; `Conflict` if others keep writing to the same records.
     pub async fn retract(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
-        let work = self.engine.acting(self.engine.retract_records(scope, ids, reason));
+        let work = self.engine.acting(self.engine.retract_records(scope, ids, reason, Facts::Retracted));
         verb!("retract", scope, { ids = ids.len(), records = Empty }, work, note_retraction)
+    }
+
+    /// Retracts the turns that state a deleted fact: those of `sources`, with their chunks and summaries. Other facts
+    /// of these turns stay. It can be restored like any retraction.
+    ///
+    /// # Errors
+    /// As [`retract`](Self::retract).
+    pub async fn retract_sources(&self, scope: &Scope, sources: &[RecordId], reason: &str) -> Result<Retraction> {
+        let work = self.engine.acting(self.engine.retract_fact_sources(scope, sources, reason));
+        verb!("retract_sources", scope, { ids = sources.len(), records = Empty }, work, note_retraction)
     }
 
     /// Restores the records of a retraction that have not changed since. Returns their number. Summaries and profiles

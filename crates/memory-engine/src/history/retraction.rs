@@ -62,6 +62,13 @@ const REASON_KEY: &str = "reason";
 /// The reason of a rewind. It is not the text of a caller.
 const REWIND_REASON: &str = "rewind";
 
+/// What a retraction does to the facts that are derived from the retracted records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Facts {
+    Retracted,
+    Kept,
+}
+
 impl MemoryEngine {
     /// Retracts the end of a conversation and everything derived from it.
     pub(super) async fn retract_end(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
@@ -82,20 +89,41 @@ impl MemoryEngine {
             }
         }
         ids.truncate(limit);
-        self.retract_records(scope, &ids, REWIND_REASON).await
+        self.retract_records(scope, &ids, REWIND_REASON, Facts::Retracted).await
     }
 
-    /// Retracts records within `scope`, and everything derived from them.
-    pub(crate) async fn retract_records(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
+    /// Retracts the turns among the sources of deleted facts, and what is derived from them except for other facts.
+    pub(super) async fn retract_fact_sources(
+        &self,
+        scope: &Scope,
+        ids: &[RecordId],
+        reason: &str,
+    ) -> Result<Retraction> {
+        let sources = self.indexed_store().get_all(scope, ids).await?;
+        let is_active_turn = |record: &Record| record.kind == Kind::TURN && record.state == State::Active;
+        let turns = sources.into_iter().flatten().filter(is_active_turn);
+        let turns: Vec<RecordId> = turns.map(|turn| turn.id).collect();
+        self.retract_records(scope, &turns, reason, Facts::Kept).await
+    }
+
+    /// Retracts records within `scope`, and what is derived from them.
+    pub(crate) async fn retract_records(
+        &self,
+        scope: &Scope,
+        ids: &[RecordId],
+        reason: &str,
+        facts: Facts,
+    ) -> Result<Retraction> {
         let at = self.settings().clock().now();
         let mut retraction = Retraction { id: RecordId::new(), reason: reason.to_owned(), at, records: Vec::new() };
         let user = scope.namespace();
-        self.retract_with_retries(scope, scope, ids, &mut retraction).await?;
+        self.retract_with_retries([scope, scope], ids, facts, &mut retraction).await?;
         // A job may have derived records meanwhile. Once the sources are not active, no job derives more.
         for _ in 0..MAX_ROUNDS {
             let derived = self.record_store().derived(&user, &retraction.records).await?;
-            let new: Vec<RecordId> = derived.into_iter().filter(|id| !retraction.records.contains(id)).collect();
-            if new.is_empty() || !self.retract_with_retries(scope, &user, &new, &mut retraction).await? {
+            let mut new: Vec<RecordId> = derived.into_iter().filter(|id| !retraction.records.contains(id)).collect();
+            self.keep_facts(facts, &user, &mut new).await?;
+            if new.is_empty() || !self.retract_with_retries([scope, &user], &new, facts, &mut retraction).await? {
                 break;
             }
         }
@@ -107,14 +135,14 @@ impl MemoryEngine {
     /// there were any.
     async fn retract_with_retries(
         &self,
-        scope: &Scope,
-        source_scope: &Scope,
+        [scope, source_scope]: [&Scope; 2],
         ids: &[RecordId],
+        facts: Facts,
         retraction: &mut Retraction,
     ) -> Result<bool> {
         let current: &Retraction = retraction;
         let retracted =
-            retry_on_conflict(WRITE_ATTEMPTS, || self.try_retract(scope, source_scope, ids, current)).await?;
+            retry_on_conflict(WRITE_ATTEMPTS, || self.try_retract([scope, source_scope], ids, facts, current)).await?;
         retraction.records.extend(&retracted);
         Ok(!retracted.is_empty())
     }
@@ -122,9 +150,9 @@ impl MemoryEngine {
     /// Returns the ids of the retracted records.
     async fn try_retract(
         &self,
-        scope: &Scope,
-        source_scope: &Scope,
+        [scope, source_scope]: [&Scope; 2],
         ids: &[RecordId],
+        facts: Facts,
         retraction: &Retraction,
     ) -> Result<Vec<RecordId>> {
         // Later rounds are for records derived from those of the first one, which the caller did not name.
@@ -140,7 +168,8 @@ impl MemoryEngine {
         }
         // Records derived from them may be in another scope of the same user.
         let user = scope.namespace();
-        let derived = self.record_store().derived(&user, &source_ids).await?;
+        let mut derived = self.record_store().derived(&user, &source_ids).await?;
+        self.keep_facts(facts, &user, &mut derived).await?;
         let new_ids = derived.into_iter().filter(|id| !source_ids.contains(id));
         let all_ids: Vec<RecordId> = source_ids.iter().copied().chain(new_ids).collect();
         let records = self.retractable_records(&user, &all_ids).await?;
@@ -187,6 +216,17 @@ impl MemoryEngine {
             }
         }
         Ok(retracted_ids)
+    }
+
+    /// Removes facts from the derived records if the retraction keeps them.
+    async fn keep_facts(&self, facts: Facts, user: &Scope, derived: &mut Vec<RecordId>) -> Result<()> {
+        if facts == Facts::Kept {
+            let records = self.indexed_store().get_all(user, derived).await?;
+            let kept: Vec<RecordId> =
+                records.iter().flatten().filter(|record| record.kind == Kind::FACT).map(|record| record.id).collect();
+            derived.retain(|id| !kept.contains(id));
+        }
+        Ok(())
     }
 
     /// Returns the writes that reject one pending record.

@@ -138,6 +138,20 @@ pub(super) fn unknown() -> Mem0Error {
     Mem0Error::not_found("Memory not found!")
 }
 
+/// What the deletion of a fact does to the turns that state it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LinkedTurns {
+    /// They are retracted: neither found nor injected, but restorable.
+    Retract,
+    /// They are deleted.
+    Delete,
+    /// They stay.
+    Keep,
+}
+
+/// The reason of the retraction of the turns that state a deleted fact.
+const DELETED_REASON: &str = "a fact from it was deleted";
+
 impl Mem0 {
     /// Returns the memory or turn with this id, if the key reaches it.
     pub(super) async fn find(&self, access: &Access, id: RecordId) -> Result<Option<Record>, Mem0Error> {
@@ -201,22 +215,29 @@ impl Mem0 {
         }
     }
 
-    /// Deletes a memory and the facts that confirm it; with `linked` also the turns from which it was extracted.
+    /// Deletes a memory and the facts that confirm it. For a fact, also deletes or retracts the turns that state it.
     ///
     /// # Errors
     /// 404 if the key does not reach the memory.
-    pub(super) async fn delete(&self, access: &Access, id: RecordId, linked: bool) -> Result<(), Mem0Error> {
+    pub(super) async fn delete(&self, access: &Access, id: RecordId, turns: LinkedTurns) -> Result<(), Mem0Error> {
         let record = self.find(access, id).await?.ok_or_else(unknown)?;
         // A confirming fact would otherwise become active in place of the deleted one.
         let confirmed_by = record.metadata.get(fact_keys::CONFIRMED_BY).cloned().unwrap_or_default();
         let mut other_ids: Vec<RecordId> = serde_json::from_value(confirmed_by).unwrap_or_default();
-        if linked {
-            other_ids.extend(&record.derived_from);
+        let user = record.scope.namespace();
+        let confirming = self.engine.get_all(&user, &other_ids).await?;
+        let sources = confirming.iter().flatten().chain([&record]).flat_map(|fact| fact.derived_from.clone());
+        let sources: Vec<RecordId> = if metadata::is_fact(&record) { sources.collect() } else { Vec::new() };
+        if turns == LinkedTurns::Delete {
+            other_ids.extend(&sources);
         }
-        let others = self.engine.get_all(&record.scope.namespace(), &other_ids).await?;
+        let others = self.engine.get_all(&user, &other_ids).await?;
         let deleted = self.forget_all(&record.scope, std::slice::from_ref(&record)).await?;
         for other in others.into_iter().flatten().filter(|other| other.id != id) {
             self.forget_all(&other.scope, std::slice::from_ref(&other)).await?;
+        }
+        if turns == LinkedTurns::Retract {
+            self.engine.history().retract_sources(&user, &sources, DELETED_REASON).await?;
         }
         if deleted == 0 { Err(unknown()) } else { Ok(()) }
     }

@@ -18,6 +18,7 @@ use super::{
     messages::Dialogue,
     owner::{MemoryOwner, OwnerParams, names_an_owner},
     params::{Body, Int, Mem0Api, ParamGroup, StrictQuery, request},
+    platform::LinkedParam,
     responses::{CHANGE_WAITS, Confirmation, Mem0Response, Results, message, not_served, refuse},
     row::{self, MemoryRow, SearchScore},
     search::{DEFAULT_THRESHOLD, SearchParams},
@@ -36,9 +37,17 @@ const DEFAULT_LIMIT: usize = 20;
 const MAX_LIMIT: i64 = 1000;
 const API: Mem0Api = Mem0Api::OpenSource;
 
-/// The routes of mem0's dashboard, which are refused.
-const NOT_SERVED: [&str; 6] =
-    ["/configure/providers", "/generate-instructions", "/auth/{*rest}", "/api-keys", "/api-keys/{*rest}", "/requests"];
+/// The routes of mem0's dashboard and its webhooks, which are refused.
+const NOT_SERVED: [&str; 8] = [
+    "/webhooks",
+    "/webhooks/{*rest}",
+    "/configure/providers",
+    "/generate-instructions",
+    "/auth/{*rest}",
+    "/api-keys",
+    "/api-keys/{*rest}",
+    "/requests",
+];
 
 pub(super) fn routes() -> Routes<Mem0> {
     let routes = table! {
@@ -50,7 +59,7 @@ pub(super) fn routes() -> Routes<Mem0> {
             query OwnerParams => Confirmation;
         get "/memories/{id}" => get, "getMemory", "Returns a memory." => MemoryRow;
         put "/memories/{id}" => update, "updateMemory", "Changes a memory.", body UpdateParams => Confirmation;
-        delete "/memories/{id}" => delete, "deleteMemory", "Deletes a memory." => Confirmation;
+        delete "/memories/{id}" => delete, "deleteMemory", "Deletes a memory.", query LinkedParam => Confirmation;
         get "/memories/{id}/history" => history, "memoryHistory", "Returns the history of a memory, even a deleted one."
             => Vec<HistoryRow>;
         post "/search" => search, "searchMemories", "Searches memories.", body SearchRequest => Results<MemoryRow>;
@@ -165,8 +174,13 @@ async fn update(
     message(if changed.is_pending { CHANGE_WAITS } else { "Memory updated successfully!" })
 }
 
-async fn delete(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<Confirmation> {
-    mem0.delete(&access, parse_id(&id)?, false).await?;
+async fn delete(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Path(id): Path<String>,
+    StrictQuery(params): StrictQuery<LinkedParam>,
+) -> Mem0Response<Confirmation> {
+    mem0.delete(&access, parse_id(&id)?, params.linked_turns()).await?;
     message("Memory deleted successfully")
 }
 

@@ -23,7 +23,7 @@ use super::{
     error::Mem0Error,
     event::EventState,
     history::HistoryRow,
-    memory::{Feedback, FeedbackParams, UpdateParams, parse_id, unknown},
+    memory::{Feedback, FeedbackParams, LinkedTurns, UpdateParams, parse_id, unknown},
     owner::OwnerParams,
     page::{PageOf, PageParams},
     params::{Body, ParamGroup, QueryParams, StrictQuery, request},
@@ -37,14 +37,17 @@ use crate::{
 };
 
 /// The routes of the platform that are refused.
-const NOT_SERVED: [&str; 7] = [
+const NOT_SERVED: [&str; 10] = [
     "/v1/exports/",
     "/v1/exports/{*rest}",
     "/v1/summary/",
     "/v2/entities/{type}/{name}/profile/",
     "/v2/profiles/{*rest}",
     "/api/v1/orgs/{*rest}",
+    "/api/v1/webhooks/",
     "/api/v1/webhooks/{*rest}",
+    "/v1/webhooks/",
+    "/v1/webhooks/{*rest}",
 ];
 
 pub(super) fn routes() -> Routes<Mem0> {
@@ -98,12 +101,20 @@ request! {
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
-struct LinkedParam {
-    /// Deletes the turns from which the memory was made as well. Default: false.
+pub(super) struct LinkedParam {
+    /// Deletes the turns that state the memory as well. `false` leaves them. Default: they are retracted, which means
+    /// that they are neither found nor injected.
     delete_linked: Option<bool>,
 }
 
 impl ParamGroup for LinkedParam {}
+
+impl LinkedParam {
+    pub(super) fn linked_turns(&self) -> LinkedTurns {
+        self.delete_linked
+            .map_or(LinkedTurns::Retract, |delete| if delete { LinkedTurns::Delete } else { LinkedTurns::Keep })
+    }
+}
 
 /// Confirms a key.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -196,9 +207,9 @@ async fn delete(
     State(mem0): State<Mem0>,
     access: Access,
     Path(id): Path<String>,
-    QueryParams(params): QueryParams<LinkedParam>,
+    StrictQuery(params): StrictQuery<LinkedParam>,
 ) -> Mem0Response<Confirmation> {
-    mem0.delete(&access, parse_id(&id)?, params.delete_linked.unwrap_or(false)).await?;
+    mem0.delete(&access, parse_id(&id)?, params.linked_turns()).await?;
     message("Memory deleted successfully!")
 }
 
@@ -282,7 +293,7 @@ async fn delete_batch(
     for id in &ids {
         // A memory may have been deleted with another one, or be listed twice.
         if mem0.find(&access, *id).await?.is_some() {
-            mem0.delete(&access, *id, false).await?;
+            mem0.delete(&access, *id, LinkedTurns::Retract).await?;
         }
     }
     message(format!("Successfully deleted {} memories", ids.len()))

@@ -2,12 +2,14 @@
 
 use axum::{
     Json,
+    http::StatusCode,
     routing::{MethodRouter, any},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{error::Mem0Error, service::Mem0};
+use crate::fault::Fault;
 
 /// The text for a new memory that waits for a review.
 pub(super) const MEMORY_WAITS: &str = "The memory waits until a person accepts it; searches do not find it before.";
@@ -49,7 +51,7 @@ pub(super) fn not_served() -> MethodRouter<Mem0> {
 }
 
 pub(super) async fn refuse() -> Mem0Error {
-    Mem0Error::not_found(
-        "Not found: this server does not have this route of mem0; it is configured by its own settings.",
-    )
+    let message = "Not implemented: this server does not have this route of mem0. It is configured by its own settings, \
+                   and calls no webhooks.";
+    Fault::new(StatusCode::NOT_IMPLEMENTED, message).into()
 }

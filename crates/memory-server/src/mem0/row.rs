@@ -33,7 +33,12 @@ pub(super) fn active_memories(turns: IncludedTurns) -> Filter {
     let is_turn = Filter::eq(Field::Kind, Kind::TURN.as_str());
     let shown = match turns {
         IncludedTurns::None => memories,
-        IncludedTurns::User => Filter::Or(vec![memories, is_turn.and(Filter::eq(Field::Role, Role::USER.as_str()))]),
+        // A turn without a role, from an import, is one of the user.
+        IncludedTurns::User => {
+            let has_no_role = Filter::Not(Box::new(Filter::Exists(Field::Role)));
+            let is_of_user = Filter::Or(vec![Filter::eq(Field::Role, Role::USER.as_str()), has_no_role]);
+            Filter::Or(vec![memories, is_turn.and(is_of_user)])
+        }
         IncludedTurns::All => Filter::Or(vec![memories, is_turn]),
     };
     shown.and(Filter::eq(Field::State, State::Active.as_str()))

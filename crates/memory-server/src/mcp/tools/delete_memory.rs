@@ -1,6 +1,6 @@
 //! `delete_memory`.
 
-use memory_engine::Result;
+use memory_engine::{Kind, Result};
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,10 +26,12 @@ struct DeleteResult {
     id: String,
     /// Number of deleted memories: this one and those derived from it
     deleted: u64,
+    /// Number of messages that state it, and what was made from them: they are no longer found
+    retracted: usize,
 }
 
 pub(super) fn tool() -> Tool {
-    let description = "Deletes a memory for good, and everything derived from it. \
+    let description = "Deletes a memory for good, and everything derived from it. Messages that state it are no longer found. \
         Call it only if the user wants the memory deleted; ask them first.";
     build_tool::<Arguments, DeleteResult>(NAME, "Forget", description, writes(true, true))
 }
@@ -39,5 +41,12 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     let scope = caller.user_scope(&arguments.user_id)?;
     let record = find_memory(NAME, &memory.engine, &scope, &arguments.id).await?;
     let deleted = memory.engine.forget(&record.scope, record.id).await?;
-    to_result(&DeleteResult { id: record.id.to_string(), deleted: deleted.records() })
+    let sources = if record.kind == Kind::FACT { record.derived_from.as_slice() } else { &[] };
+    let user = record.scope.namespace();
+    let retraction = memory.engine.history().retract_sources(&user, sources, "a fact from it was deleted").await?;
+    to_result(&DeleteResult {
+        id: record.id.to_string(),
+        deleted: deleted.records(),
+        retracted: retraction.records.len(),
+    })
 }
