@@ -4,7 +4,12 @@ use std::net::{Ipv6Addr, SocketAddr};
 
 use anyhow::{Context, Result, anyhow, bail};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::{Request, body::Bytes, client::conn::http1::handshake, header::HOST};
+use hyper::{
+    Request,
+    body::Bytes,
+    client::conn::http1::handshake,
+    header::{HOST, HeaderMap},
+};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
@@ -35,6 +40,7 @@ pub(crate) struct PlainRequest<'r> {
 #[derive(Debug)]
 pub(crate) struct PlainResponse {
     pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
@@ -83,10 +89,11 @@ impl ServerAddress {
         let response = sender.send_request(builder.body(Full::new(Bytes::from(body)))?).await;
         let response = response.context("the response is not HTTP")?;
         let status = response.status().as_u16();
+        let headers = response.headers().clone();
         let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES).collect().await;
         let body = body.map_err(|error| anyhow!("the response cannot be read: {error}"))?.to_bytes();
         connection.abort();
-        Ok(PlainResponse { status, body })
+        Ok(PlainResponse { status, headers, body })
     }
 }
 

@@ -1,11 +1,17 @@
 //! `memory hook`.
 
-use std::{io::Read, path::PathBuf, process::ExitCode, time::Duration};
+use std::{
+    io::Read,
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use memory_engine::{EnrichmentOptions, Scope, recall::Retrievers};
 use memory_engine_agent_hooks::{Agent, AgentHooks, HookAnswer, HookEvent, HookKind, HookOptions};
+use memory_engine_server::local_zone;
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, time::timeout};
 
@@ -25,7 +31,11 @@ const DEFAULT_DATABASE: &str = "memory.db";
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(100);
 /// Time limit of the hook.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// The part of the time limit that reading and storing may take.
+/// Time limit of a server if a database is named that can be used in its place.
+const SERVER_TIMEOUT: Duration = Duration::from_millis(1200);
+/// The header in the answers of a server.
+const SERVER_HEADER: &str = "X-Memory-Server";
+/// The part of the remaining time that reading and storing may take.
 const ENGINE_SHARE: f64 = 0.8;
 /// Maximum size of the input in bytes.
 const MAX_INPUT_BYTES: u64 = 32 << 20;
@@ -94,16 +104,19 @@ impl HookCommand {
         let input = read_input().await?;
         let value: Value = serde_json::from_str(&input).context("standard input is not JSON")?;
         let event = self.agent.parse(Some(self.event), &value)?;
+        let began = Instant::now();
+        let server_timeout = if self.db.is_some() { SERVER_TIMEOUT } else { TIMEOUT };
         let no_server = match self.server_address()? {
-            Some(address) => match self.ask_server(&address, input.as_bytes()).await {
-                Ok(answer) => return Ok(answer),
-                Err(error) => Some(error),
+            Some(address) => match timeout(server_timeout, self.ask_server(&address, input.as_bytes())).await {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(error)) => Some(error),
+                Err(_) => Some(anyhow!("{} does not answer", address.authority)),
             },
             None => None,
         };
         match (self.database().await?, no_server) {
             (Some(database), _) => {
-                let answer = self.ask_database(database, &event).await?;
+                let answer = self.ask_database(database, &event, TIMEOUT.saturating_sub(began.elapsed())).await?;
                 if !answer.degraded.is_empty() {
                     report_line!("memory hook: {}", answer.degraded.join("; "));
                 }
@@ -132,6 +145,10 @@ impl HookCommand {
         let connection = timeout(CONNECT_TIMEOUT, address.connect()).await;
         let connection = connection.with_context(|| format!("{} does not accept connections", address.authority))??;
         let mut headers = vec![("Content-Type", "application/json".to_owned()), ("X-User-Id", escaped(&self.user))];
+        let offset = local_zone().to_offset(jiff::Timestamp::now());
+        if !offset.is_zero() {
+            headers.push(("X-Timezone", offset.to_string()));
+        }
         if let Ok(key) = std::env::var(KEY_VARIABLE) {
             headers.push(("Authorization", format!("Bearer {}", key.trim())));
         }
@@ -143,6 +160,10 @@ impl HookCommand {
             let message: Option<Value> = serde_json::from_slice(&response.body).ok();
             let message = message.as_ref().and_then(|body| body["detail"].as_str()).unwrap_or("no message");
             bail!("{} answered with the status {}: {message}", address.authority, response.status);
+        }
+        // The answer of another program must not reach the agent: it could block it.
+        if !response.headers.contains_key(SERVER_HEADER) {
+            bail!("{} answers, but is no memory server", address.authority);
         }
         serde_json::from_slice(&response.body).context("the server's answer is not JSON")
     }
@@ -157,10 +178,10 @@ impl HookCommand {
         Ok(exists.then_some(default))
     }
 
-    async fn ask_database(&self, database: DatabaseArg, event: &HookEvent) -> Result<HookAnswer> {
+    async fn ask_database(&self, database: DatabaseArg, event: &HookEvent, time_left: Duration) -> Result<HookAnswer> {
         let scope = Scope::tenant_wide(&self.tenant)?.with_user(&self.user)?;
         let mut options = HookOptions::default();
-        options.deadline = TIMEOUT.mul_f64(ENGINE_SHARE);
+        options.deadline = time_left.mul_f64(ENGINE_SHARE);
         options.retrievers = Retrievers::KeywordOnly;
         // No model is loaded. Background jobs of new turns stay queued.
         let store = StoreArgs::new(database, EmbedderArgs::auto());

@@ -1,7 +1,8 @@
 //! `memory hook`.
 
 use std::{
-    io::Write,
+    io::{Read, Write},
+    net::TcpListener,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -71,6 +72,43 @@ fn a_dead_server_is_replaced_by_the_database() {
     let arguments = ["user-prompt", "--server", "http://127.0.0.1:1", "--db", "m.db"];
     let answer = hook(&cli, &arguments, &json!({"session_id": "s", "prompt": "The test database is on port 5544."}));
     assert_eq!(answer.json()["stored"], true);
+}
+
+#[test]
+fn the_answer_of_another_program_is_not_passed_on() {
+    let block = r#"{"decision": "block", "reason": "this is another program"}"#;
+    // The second program accepts the connection and is silent.
+    for (answer, reason) in [(block, "no memory server"), ("[]", "no memory server"), ("", "does not answer")] {
+        let cli = CliFixture::new();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let _program = std::thread::spawn(move || {
+            let mut held = Vec::new();
+            for connection in listener.incoming() {
+                let mut connection = connection.unwrap();
+                _ = connection.read(&mut [0; 4096]).unwrap();
+                if !answer.is_empty() {
+                    let length = answer.len();
+                    let head = format!(
+                        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+                    );
+                    connection.write_all(format!("{head}{answer}").as_bytes()).unwrap();
+                }
+                held.push(connection);
+            }
+        });
+        let without_database = ["user-prompt", "--agent", "claude-code", "--server", &url];
+        if !answer.is_empty() {
+            let refused = hook(&cli, &without_database, &prompt("s", "The printer is called Marvin."));
+            assert_eq!(refused.json(), json!({}), "{answer}");
+            assert!(refused.stderr.contains(reason), "{}", refused.stderr);
+        }
+        let with_database = [&without_database[..], &["--db", "m.db"]].concat();
+        let stored = hook(&cli, &with_database, &prompt("s", "The printer is called Marvin."));
+        assert_eq!(stored.json(), json!({}), "{answer}");
+        let exported = cli.run(&["export", "--db", "m.db"]).ok();
+        assert!(exported.contains("Marvin"), "{answer}: {}", stored.stderr);
+    }
 }
 
 #[test]

@@ -24,6 +24,7 @@ use crate::{
 };
 
 const DEGRADED_HEADER: &str = "x-memory-degraded";
+const SERVER_HEADER: &str = "x-memory-server";
 
 pub(super) fn routes() -> Routes<Arc<HooksState>> {
     let hook = ApiOperation::new(
@@ -56,6 +57,9 @@ struct HookQuery {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "describes a header")]
 struct AnswerHeaders {
+    /// The version of this server. `memory hook` passes on no answer without it.
+    #[schemars(rename = "X-Memory-Server")]
+    server: Option<String>,
     /// `memory` if a failure of the memory is logged.
     #[schemars(rename = "X-Memory-Degraded")]
     degraded: Option<String>,
@@ -77,6 +81,7 @@ async fn handle(
     let scope = user_scope(&access, &headers, &query.user_id, &hooks.default_user)?;
     let answer = hooks.handler.handle(&scope, &event).await;
     let mut response = Json(agent.response(&event, &answer)).into_response();
+    response.headers_mut().insert(SERVER_HEADER, HeaderValue::from_static(env!("CARGO_PKG_VERSION")));
     if !answer.degraded.is_empty() {
         let reasons = answer.degraded.join("; ");
         tracing::warn!(part = "hooks", agent = agent.as_str(), reasons, "the memory failed in part for a hook");
