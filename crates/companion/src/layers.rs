@@ -68,7 +68,7 @@ impl Pack {
         ranked.sort_by_key(|(_, record)| record.position());
         let related = layer("related", budgets.related, 10, words.related).with_overflow(Overflow::DropLowestScore);
         let related = related.with_items(ranked.into_iter().map(|(rank, record)| {
-            let day = day(language, record.occurred_at.in_zone(zone).date());
+            let day = day(language, record.said_at(zone).date());
             let line = conversation_line(record, &self.name, language);
             Item::of(record, format!("[{day}] {line}")).with_score(-(rank as f64))
         }));
@@ -90,7 +90,7 @@ impl Pack {
         let name = record.metadata.get("moment_name").and_then(serde_json::Value::as_str);
         let name = name.or(record.topic.as_deref()).unwrap_or_default();
         let name = memory_engine_context::quoted(&folded(name), &reserved).replace(['[', ']'], "");
-        let day = day(self.language, record.occurred_at.in_zone(zone).date());
+        let day = day(self.language, record.said_at(zone).date());
         let words = words(self.language);
         let speakers = [format!("{}{}", words.user, words.colon), format!("{}{}", self.name, words.colon)];
         let mut text = format!("[{name} - {day}]");

@@ -62,7 +62,7 @@ impl MemoryBlock {
         self
     }
 
-    /// Sets the time zone of the dates.
+    /// Sets the time zone of the dates of records without a zone of their own.
     #[must_use]
     pub fn with_zone(mut self, zone: TimeZone) -> Self {
         self.zone = Some(zone);
@@ -97,7 +97,7 @@ impl MemoryBlock {
     }
 
     fn line(&self, record: &Record) -> String {
-        let date = record.occurred_at.in_zone(&self.zone.clone().unwrap_or(TimeZone::UTC)).date();
+        let date = record.said_at(self.zone.as_ref().unwrap_or(&TimeZone::UTC)).date();
         let speaker = record.speaker.as_deref().or(record.role.as_ref().map(|r| r.as_str()));
         let scene = record.scene.as_deref().map(|scene| format!(" [{}]", one_line(scene, 40))).unwrap_or_default();
         let text = one_line(&record.text, self.max_chars_each);

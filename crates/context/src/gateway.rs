@@ -67,7 +67,7 @@ impl GatewayBlock {
         self
     }
 
-    /// Sets the time zone of the times.
+    /// Sets the time zone of the times of records without a zone of their own.
     #[must_use]
     pub fn with_zone(mut self, zone: TimeZone) -> Self {
         self.zone = Some(zone);
@@ -170,7 +170,7 @@ impl GatewayBlock {
 
     fn entry<'r>(&self, frame: &GatewayFrame, record: &'r Record, is_summary: bool) -> GatewayEntry<'r> {
         let zone = self.zone.clone().unwrap_or(TimeZone::UTC);
-        let time = record.occurred_at.in_zone(&zone).strftime("%Y-%m-%d %H:%M").to_string();
+        let time = record.said_at(&zone).strftime("%Y-%m-%d %H:%M").to_string();
         let scene = record.scene.as_deref().unwrap_or(&self.unlabelled);
         let scene_label = match frame.labels.get(scene) {
             Some(label) => label.clone(),

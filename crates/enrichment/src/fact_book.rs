@@ -145,7 +145,9 @@ impl FactBook {
         // The meaning of "yes" depends on the question before it.
         turns.extend(self.turns_before(address, &ids).await?);
         turns.sort_by_key(Record::position);
-        let extracted = extractor.extract(&turns, &self.locale).await?;
+        let said_in = turns.iter().rev().find(|turn| ids.contains(&turn.id)).and_then(Record::zone);
+        let locale = said_in.map_or_else(|| self.locale.clone(), |zone| self.locale.clone().with_zone(zone));
+        let extracted = extractor.extract(&turns, &locale).await?;
         log_degraded("facts", extracted.degraded.as_ref());
         let is_own = |fact: &ExtractedFact| fact.evidence.iter().any(|evidence| ids.contains(&evidence.record));
         let facts = extracted.facts.into_iter().filter(is_own).collect();

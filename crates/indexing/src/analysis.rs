@@ -9,6 +9,7 @@ use std::{
 };
 
 use futures_util::future::try_join_all;
+use jiff::tz::TimeZone;
 use memory_engine_core::{Record, Result, Terms};
 use memory_engine_keyword_store::{Analyzer, Clause};
 
@@ -28,13 +29,26 @@ const THREAD_MIN_RECORDS: usize = 64;
 #[derive(Debug)]
 pub struct Analysis {
     analyzer: Arc<dyn Analyzer>,
+    zone: TimeZone,
     dictionary_loaded: AtomicBool,
 }
 
 impl Analysis {
     /// Uses this analyzer.
     pub fn new(analyzer: Arc<dyn Analyzer>) -> Self {
-        Self { analyzer, dictionary_loaded: AtomicBool::new(false) }
+        Self { analyzer, zone: TimeZone::UTC, dictionary_loaded: AtomicBool::new(false) }
+    }
+
+    /// Sets the time zone of records without a zone of their own. Default: UTC.
+    #[must_use]
+    pub fn with_zone(mut self, zone: TimeZone) -> Self {
+        self.zone = zone;
+        self
+    }
+
+    /// Returns the time zone of records without a zone of their own.
+    pub fn zone(&self) -> &TimeZone {
+        &self.zone
     }
 
     /// Returns the index terms of each item's record, dates included. Many records are divided between the cores.
@@ -47,9 +61,10 @@ impl Analysis {
         record: fn(&T) -> &Record,
     ) -> Result<Vec<Terms>> {
         let analyzer = Arc::clone(&self.analyzer);
+        let zone = self.zone.clone();
         let analyze = move |item: &T| {
             let mut terms = analyzer.document(&indexed_text(record(item)));
-            date_terms::add_date_terms(&mut terms, record(item));
+            date_terms::add_date_terms(&mut terms, record(item), &zone);
             terms
         };
         if let [item] = items.as_slice()

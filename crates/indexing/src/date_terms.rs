@@ -1,9 +1,8 @@
 //! Dates as index terms.
 //!
 //! A record is found by its own day, month and year, and by the dates that its text names. Relative dates such as
-//! "yesterday" are resolved against the time of the record. Days of records are in UTC; days of a query are in the
-//! query's time zone. Around midnight the two may differ by a day, which is acceptable because these terms only add to
-//! a score.
+//! "yesterday" are resolved against the time of the record. Days of a record are in the time zone in which it was said,
+//! days of a query in the query's time zone: a day is a day of the user.
 
 use std::collections::BTreeSet;
 
@@ -24,15 +23,15 @@ const MAX_MONTHS: usize = 24;
 /// use memory_engine_indexing::index_fingerprint;
 /// use memory_engine_keyword_store::TextAnalyzer;
 ///
-/// assert!(index_fingerprint(&TextAnalyzer).ends_with("+dates-1"));
+/// assert!(index_fingerprint(&TextAnalyzer).ends_with("+dates-2"));
 /// ```
 pub fn index_fingerprint(analyzer: &dyn Analyzer) -> String {
-    format!("{}+dates-1", analyzer.fingerprint())
+    format!("{}+dates-2", analyzer.fingerprint())
 }
 
-/// Adds the dates of a record to its terms.
-pub(crate) fn add_date_terms(terms: &mut Terms, record: &Record) {
-    let zone = TimeZone::UTC;
+/// Adds the dates of a record to its terms. `default_zone` is that of a record without a zone of its own.
+pub(crate) fn add_date_terms(terms: &mut Terms, record: &Record, default_zone: &TimeZone) {
+    let zone = record.zone().unwrap_or_else(|| default_zone.clone());
     let day = date(record.occurred_at, &zone);
     let mut date_terms = BTreeSet::from([day_term(day), month_term(day), year_term(day)]);
     for window in exact_windows(&record.text, record.occurred_at, &zone) {
@@ -148,11 +147,34 @@ mod tests {
         );
         record.occurred_at = at("2023-05-01T09:00:00");
         let mut terms: Terms = ["lake"].into_iter().collect();
-        add_date_terms(&mut terms, &record);
+        add_date_terms(&mut terms, &record, &TimeZone::UTC);
         let all: Vec<&str> = terms.iter().map(|(term, _)| term).collect();
         assert_eq!(
             all,
             ["@2023", "@2023-04", "@2023-04-30", "@2023-05", "@2023-05-01", "@2023-06", "@2023-06-02", "lake"]
         );
+    }
+    #[test]
+    fn days_of_a_record_are_days_of_its_own_zone() {
+        let day_terms = |text: &str, time: &str, own: Option<&str>, default: TimeZone| {
+            let mut record = Record::new(Scope::user("lin").unwrap(), Kind::TURN, text, &SystemClock);
+            record.occurred_at = at(time);
+            if let Some(name) = own {
+                record.set_zone(&TimeZone::get(name).unwrap());
+            }
+            let mut terms = Terms::default();
+            add_date_terms(&mut terms, &record, &default);
+            let days = terms.iter().map(|(term, _)| term.to_owned()).filter(|term| term.len() == "@2026-11-27".len());
+            days.collect::<Vec<String>>()
+        };
+        let shanghai = || TimeZone::get("Asia/Shanghai").unwrap();
+        let ramen = "昨天和小波吃了拉面";
+        let morning = "2026-11-27T23:30:00Z";
+        assert_eq!(day_terms(ramen, morning, Some("Asia/Shanghai"), TimeZone::UTC), ["@2026-11-27", "@2026-11-28"]);
+        assert_eq!(day_terms(ramen, morning, None, shanghai()), ["@2026-11-27", "@2026-11-28"]);
+        assert_eq!(day_terms(ramen, morning, None, TimeZone::UTC), ["@2026-11-26", "@2026-11-27"]);
+        let evening = "2026-11-28T04:00:00Z";
+        let own = Some("America/Los_Angeles");
+        assert_eq!(day_terms("Ate ramen with Bo", evening, own, shanghai()), ["@2026-11-27"]);
     }
 }

@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use memory_engine_core::{Error, Record, Result, Write, observe::count_screened};
+use jiff::tz::TimeZone;
+use memory_engine_core::{Error, Record, Result, Write, audit::AuditContext, observe::count_screened};
 use memory_engine_screening::{Category, RecordFinding, RecordScreening, Screener, ScreeningAction, count_by_rule};
 
 use crate::{blocking::run_blocking, store::IndexedStore};
@@ -12,13 +13,24 @@ use crate::{blocking::run_blocking, store::IndexedStore};
 const INLINE_MAX_BYTES: usize = 1 << 15;
 
 impl IndexedStore {
-    /// Checks a new record and masks its secrets as [`write`](Self::write) does, for callers that compare it with a
-    /// stored record. [`write_screened`](Self::write_screened) writes it without another pass.
+    /// Sets the time zone of a new record that has none: the one that the client has named, or the engine's. UTC is
+    /// not set: it is also the zone of an engine that does not know its users'.
+    pub fn set_zone(&self, record: &mut Record) {
+        let context = AuditContext::current();
+        let zone = context.zone().unwrap_or_else(|| self.analysis().zone());
+        if *zone != TimeZone::UTC && !record.metadata.contains_key(Record::ZONE_KEY) {
+            record.set_zone(zone);
+        }
+    }
+
+    /// Checks a new record, sets its time zone, and masks its secrets as [`write`](Self::write) does, for callers that
+    /// compare it with a stored record. [`write_screened`](Self::write_screened) writes it without another pass.
     ///
     /// # Errors
     /// As [`check`](Self::check).
     pub fn screen(&self, record: &mut Record) -> Result<()> {
         self.check_fields(record)?;
+        self.set_zone(record);
         let Some(screener) = self.screener() else { return Ok(()) };
         let screening = screen_record(screener, record);
         if screening.is_clean() {

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use jiff::tz::TimeZone;
 use memory_engine_core::{
     Clock, Field, Filter, JobQueue, Op, Order, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Timestamp,
 };
@@ -115,6 +116,13 @@ impl IndexedStore {
     #[must_use]
     pub fn with_screening(mut self, policy: ScreeningPolicy) -> Self {
         self.screener = (!policy.is_off()).then(|| Arc::new(Screener::new(policy)));
+        self
+    }
+
+    /// Sets the time zone of records without a zone of their own. Default: UTC.
+    #[must_use]
+    pub fn with_zone(mut self, zone: TimeZone) -> Self {
+        self.analysis = self.analysis.with_zone(zone);
         self
     }
 

@@ -67,7 +67,10 @@ pub(crate) fn read(mut keys: Map<String, Value>, defaults: &LineDefaults<'_>) ->
     record.source.sequence = keys.integer("sequence")?;
     record.source.round = keys.integer("round")?.map(u32::try_from).transpose()?;
     record.derived_from = keys.texts("derived_from")?.iter().map(|id| id.parse()).collect::<Result<_, _>>()?;
-    record.occurred_at = keys.time("time", defaults.zone)?.unwrap_or(record.occurred_at);
+    let time = keys.text("time")?;
+    if let Some(time) = &time {
+        record.occurred_at = Timestamp::parse_in(time, defaults.zone)?;
+    }
     let recorded_at = keys.time("recorded_at", defaults.zone)?;
     record.recorded_at = recorded_at.unwrap_or(record.recorded_at);
     record.valid_from = keys.time("valid_from", defaults.zone)?;
@@ -80,7 +83,13 @@ pub(crate) fn read(mut keys: Map<String, Value>, defaults: &LineDefaults<'_>) ->
     if let Some(state) = keys.text("state")? {
         record.state = state.parse::<State>()?;
     }
+    let zone = keys.text(Record::ZONE_KEY)?.map(|name| crate::args::zone(&name)).transpose()?;
     record.metadata = keys.metadata()?;
+    // The zone that an export has in its metadata is kept.
+    let learnt = || record.zone().is_none().then(|| time.as_deref().and_then(Timestamp::zone_of)).flatten();
+    if let Some(zone) = zone.or_else(learnt) {
+        record.set_zone(&zone);
+    }
     record.validate()?;
     Ok(ParsedLine {
         line: ImportLine::Record(Box::new(record)),

@@ -21,6 +21,7 @@ pub mod observe;
 pub mod packed_terms;
 pub mod phrases;
 mod record;
+mod record_zone;
 pub mod residue;
 pub mod retry;
 mod review;

@@ -302,8 +302,8 @@ impl Builder {
     /// Sets the time zone of the users: of days in queries and in facts ("yesterday", "next Friday"), and of the dates
     /// in summaries, profiles, injections and contexts. Default: UTC.
     ///
-    /// A query, an extractor or a text block with a zone of its own keeps it. Stored timestamps are points in time;
-    /// changing the zone does not change them, nor facts that were extracted before.
+    /// A new record gets the zone in its metadata, unless it has [one](memory_engine_core::Record::ZONE_KEY); its days stay those of that
+    /// zone if the engine's changes. A query or an extractor with a zone of its own keeps it.
     pub fn zone(mut self, zone: TimeZone) -> Self {
         self.locale.zone = zone;
         self
@@ -398,6 +398,7 @@ impl Builder {
         let stores = indexing::StoreSet { records, jobs, keywords, vectors, graph };
         let auditor = self.audit.auditor(stores.records.as_ref(), &self.clock).await?;
         let mut store = IndexedStore::new(stores, embedding, Arc::clone(&self.analyzer), Arc::clone(&self.clock))
+            .with_zone(self.locale.zone.clone())
             .with_screening(self.screening);
         let mut synonyms = synonyms;
         if let Some(auditor) = auditor {

@@ -30,6 +30,11 @@ impl Fault {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
+    /// Refuses a blank user. It would stand for the default user, or for all users.
+    pub(crate) fn blank_user(place: &str) -> Self {
+        Self::bad_request(format!("{place} is blank; name a user, or leave it out"))
+    }
+
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, message)
     }

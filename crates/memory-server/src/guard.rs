@@ -16,11 +16,14 @@ use axum::{
 };
 
 use memory_engine::audit::{AuditContext, in_context};
+use memory_engine::jiff::tz::TimeZone;
+use percent_encoding::percent_decode_str;
 
 use self::actor::identify_actor;
 use crate::{
     access::{Access, METRICS_PART},
     fault::{ErrorFormat, Fault},
+    headers::header_text,
     keys::KeyRing,
 };
 
@@ -151,6 +154,8 @@ fn authorization(headers: &HeaderMap) -> Option<&str> {
     matches!(scheme.to_ascii_lowercase().as_str(), "bearer" | "token").then(|| key.trim())
 }
 
+/// The header that names the user.
+const USER: &str = "x-user-id";
 /// The header with a key of this server and nothing else.
 const MEMORY_KEY: &str = "x-memory-key";
 /// The header with a key of this server, or of an upstream with Anthropic's API.
@@ -162,13 +167,18 @@ async fn check_key(
     next: Next,
 ) -> Response {
     let tokens = guard.tokens_for(request.uri().path());
-    match guard.authenticate(request.headers(), tokens).and_then(|access| authorize(access, part)) {
-        Ok(access) => {
+    let authorized = guard.authenticate(request.headers(), tokens).and_then(|access| authorize(access, part));
+    let checked = authorized.and_then(|access| {
+        check_user(&request)?;
+        Ok((access, client_zone(request.headers())?))
+    });
+    match checked {
+        Ok((access, zone)) => {
             let actor = Arc::new(identify_actor(&access, request.headers()));
             request.extensions_mut().insert(Arc::clone(&actor));
             request.extensions_mut().insert(access);
             guard.remove_keys(request.headers_mut());
-            in_context(AuditContext::default().with_actor(actor), next.run(request)).await
+            in_context(AuditContext::default().with_actor(actor).with_zone(zone), next.run(request)).await
         }
         Err(fault) => {
             let mut response = errors(fault);
@@ -181,6 +191,28 @@ async fn check_key(
             response
         }
     }
+}
+
+/// Refuses a request whose header or URL names a blank user. It would reach the memory of another user, or of all.
+fn check_user(request: &Request) -> Result<(), Fault> {
+    let headers = request.headers();
+    if headers.contains_key(USER) && header_text(headers, USER)?.is_none() {
+        return Err(Fault::blank_user("the header X-User-Id"));
+    }
+    let decoded = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
+    for pair in request.uri().query().unwrap_or_default().split('&') {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if matches!(decoded(key).as_str(), "user_id" | "userId") && decoded(value).trim().is_empty() {
+            return Err(Fault::blank_user("user_id in the URL"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the user's time zone, if the client names it.
+pub(crate) fn client_zone(headers: &HeaderMap) -> Result<Option<TimeZone>, Fault> {
+    let zone = header_text(headers, "x-timezone")?.map(|name| crate::zone(&name)).transpose();
+    zone.map_err(|error| Fault::bad_request(format!("the header X-Timezone: {}", error.message())))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(crate) const MAX_IDS: usize = 500;
 
 /// The parameters of a request that names an owner. [`owner_params`] defines them.
 pub(crate) trait OwnerParams: DeserializeOwned {
-    /// Returns the named owner. An empty name counts as missing.
+    /// Returns the named owner. An empty name counts as missing, except for that of a user in a body.
     fn owner(&self) -> Owner;
 }
 
@@ -26,6 +26,11 @@ pub(crate) trait OwnerParams: DeserializeOwned {
 pub(crate) trait OwnerName {
     /// Returns the trimmed name, or `None` if it is missing or empty.
     fn named(&self) -> Option<String>;
+
+    /// Returns the trimmed name, even if it is blank; `None` if it is missing. [`Access::scope`] refuses a blank one.
+    fn sent(&self) -> Option<String> {
+        self.named()
+    }
 }
 
 impl OwnerName for String {
@@ -37,6 +42,10 @@ impl OwnerName for String {
 impl OwnerName for Option<String> {
     fn named(&self) -> Option<String> {
         self.as_ref()?.named()
+    }
+
+    fn sent(&self) -> Option<String> {
+        self.as_ref().map(|name| name.trim().to_owned())
     }
 }
 
@@ -72,8 +81,9 @@ macro_rules! owner_params {
 
         impl $crate::request::OwnerParams for $params {
             fn owner(&self) -> $crate::access::Owner {
-                let names = [&self.user_id, &self.agent_id, &self.session_id, &self.branch];
-                let [user, agent, session, branch] = names.map($crate::request::OwnerName::named);
+                let names = [&self.agent_id, &self.session_id, &self.branch];
+                let [agent, session, branch] = names.map($crate::request::OwnerName::named);
+                let user = $crate::request::OwnerName::sent(&self.user_id);
                 $crate::access::Owner { user, agent, session, branch }
             }
         }

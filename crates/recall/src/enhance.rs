@@ -218,8 +218,8 @@ impl<'a> EnhancedRun<'a> {
             // The time is that of the query, not one that the dialogue names.
             query.only_then = false;
             let asked_at = self.query.asked_at.or(self.query.as_of).unwrap_or_else(|| self.parts.store.clock().now());
-            let zone = query_zone(self.parts, self.query);
-            query = time_filter(self.query, asked_at, zone).into_iter().fold(query, RecallQuery::with_filter);
+            let zone = query_zone(self.parts, self.scope, self.query).await;
+            query = time_filter(self.query, asked_at, &zone).into_iter().fold(query, RecallQuery::with_filter);
         }
         let mut recall = recall(self.parts, self.scope, &query).await?;
         if form != QueryForm::Question {

@@ -1,7 +1,10 @@
 //! The plan of a recall: the query combined with the options and the scene policy.
 
 use jiff::tz::TimeZone;
-use memory_engine_core::{Error, Field, Filter, Op, Record, Result, Timestamp, history::recorded_by};
+use memory_engine_core::{
+    Error, Field, Filter, Kind, Op, Record, Result, ScanQuery, Scope, Timestamp, audit::AuditContext,
+    history::recorded_by,
+};
 use memory_engine_embedder::Scale;
 use memory_engine_indexing::EmbeddingBackend;
 use memory_engine_temporal::{TimeWindow, windows};
@@ -22,7 +25,7 @@ pub(crate) struct Plan<'a> {
     /// The time by the engine's clock, at which records expire.
     pub(crate) now: Timestamp,
     /// The zone of days that the query names.
-    pub(crate) zone: &'a TimeZone,
+    pub(crate) zone: TimeZone,
     /// Maximum number of hits.
     pub(crate) limit: usize,
     /// Maximum number of candidates per retriever.
@@ -41,7 +44,7 @@ pub(crate) struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// # Errors
     /// `InvalidInput` for an empty query or an invalid filter.
-    pub(crate) fn new(parts: &'a RecallParts, query: &'a RecallQuery) -> Result<Self> {
+    pub(crate) fn new(parts: &'a RecallParts, query: &'a RecallQuery, zone: TimeZone) -> Result<Self> {
         if query.text.trim().is_empty() {
             return Err(Error::invalid("recall", "the question is empty; ask with at least one word"));
         }
@@ -51,9 +54,8 @@ impl<'a> Plan<'a> {
         let options = query.options.unwrap_or(parts.options);
         let now = parts.store.clock().now();
         let asked_at = query.asked_at.or(query.as_of).unwrap_or(now);
-        let zone = query_zone(parts, query);
         let scene = query.scene.as_ref().and_then(|scene| parts.scene_policy.filter(scene));
-        let time = if query.only_then { time_filter(query, asked_at, zone) } else { None };
+        let time = if query.only_then { time_filter(query, asked_at, &zone) } else { None };
         let stored = query.as_of.map(recorded_by);
         let filter = [query.filter.clone(), scene, time, stored].into_iter().flatten().reduce(Filter::and);
         let limit = query.limit.unwrap_or(options.limit);
@@ -107,9 +109,23 @@ impl Plan<'_> {
     }
 }
 
-/// Returns the zone of days that a query names.
-pub(crate) fn query_zone<'a>(parts: &'a RecallParts, query: &'a RecallQuery) -> &'a TimeZone {
-    query.zone.as_ref().unwrap_or(&parts.zone)
+/// Returns the zone of days that a query names: that of the query, or else of the client. For a query that names a time
+/// it is otherwise the zone of the user's latest message. The default is the engine's.
+pub(crate) async fn query_zone(parts: &RecallParts, scope: &Scope, query: &RecallQuery) -> TimeZone {
+    let named = query.zone.clone().or_else(|| AuditContext::current().zone().cloned());
+    if let Some(zone) = named {
+        return zone;
+    }
+    let names_a_time = !windows(&query.text, parts.store.clock().now(), &parts.zone).is_empty();
+    let learnt = if names_a_time && scope.user_name().is_some() {
+        let latest = ScanQuery::newest(1).with_filter(Filter::eq(Field::Kind, Kind::TURN.as_str()));
+        // The zone only improves the query, so that an error must not fail it.
+        let page = parts.store.records().scan(&scope.namespace(), &latest).await.ok();
+        page.and_then(|page| page.records.first()?.zone())
+    } else {
+        None
+    };
+    learnt.unwrap_or_else(|| parts.zone.clone())
 }
 
 /// Restricts to records of the windows of time that the query names; `None` if it names none.

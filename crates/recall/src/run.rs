@@ -6,7 +6,7 @@ use memory_engine_reranker::QueryShape;
 use crate::{
     index_corrections::IndexCorrections,
     parts::RecallParts,
-    plan::Plan,
+    plan::{Plan, query_zone},
     query::RecallQuery,
     read_scope::ReadScope,
     trace::{Stage, Trace},
@@ -31,7 +31,8 @@ impl<'a> RecallRun<'a> {
     /// # Errors
     /// `InvalidInput` for an empty query or an invalid filter; `Timeout`; the store's error.
     pub(crate) async fn begin(parts: &'a RecallParts, scope: &Scope, query: &'a RecallQuery) -> Result<Self> {
-        let plan = Plan::new(parts, query)?;
+        let zone = query_zone(parts, scope, query).await;
+        let plan = Plan::new(parts, query, zone)?;
         let trace = Trace::new(plan.options.deadline);
         let scope = trace.require(Stage::Branches, ReadScope::resolve(&parts.store, scope)).await?;
         let mut run = Self { parts, scope, plan, trace, past: None, shape: None };

@@ -137,12 +137,15 @@ impl SummaryJob {
     /// Summarizes a window and stores the summary, unless it is empty.
     async fn write_summary(&self, address: &Scope, turns: &[Record], window: &Window) -> Result<()> {
         let turns: Vec<Record> = turns.iter().filter(|turn| window.turns.contains(&turn.id)).cloned().collect();
-        let summary = self.summarizer.summarize(&turns, &self.request).await?;
+        let zone = turns.iter().rev().find_map(Record::zone);
+        let request = zone.iter().fold(self.request.clone(), |request, zone| request.with_zone(zone.clone()));
+        let summary = self.summarizer.summarize(&turns, &request).await?;
         log_degraded("summary", summary.degraded.as_ref());
         if summary.text.is_empty() || summary.covered.is_empty() {
             return Ok(());
         }
         let mut record = summary.to_record(&turns, address, self.store.clock().now())?;
+        zone.iter().for_each(|zone| record.set_zone(zone));
         let covered: Vec<&Record> = turns.iter().filter(|turn| record.derived_from.contains(&turn.id)).collect();
         inherit_expiry(&mut record, covered.iter().copied());
         let preconditions: Vec<Basis> = covered.into_iter().map(Basis::of).collect();

@@ -84,8 +84,10 @@ impl AddCommand {
         if let Some(speaker) = self.speaker {
             turn = turn.with_speaker(speaker);
         }
+        let mut zone = self.timezone.zone();
         if let Some(time) = self.time {
-            turn = turn.at(Timestamp::parse_in(&time, &self.timezone.zone())?);
+            turn = turn.at(Timestamp::parse_in(&time, &zone)?);
+            zone = Timestamp::zone_of(&time).unwrap_or(zone);
         }
         turn = turn.with_importance(self.importance);
         if self.pin {
@@ -97,7 +99,8 @@ impl AddCommand {
         if let Some(scene) = self.scene {
             turn = turn.with_scene(scene);
         }
-        let engine = self.store.create_with(self.enrichment.engine_options()?).await?;
+        let options = self.enrichment.engine_options()?.with_locale(zone, None);
+        let engine = self.store.create_with(options).await?;
         let id = engine.remember(&scope, turn).await?;
         // The record is stored. Indexing may have to wait, for example for another process.
         let code = self.report.print_line(&serde_json::json!({ "id": id }), || id.to_string())?;

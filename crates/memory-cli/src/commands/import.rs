@@ -173,7 +173,8 @@ impl ImportCommand {
     /// Opens the database. A dry run creates no database, and does not change an existing one.
     async fn engine(&self) -> Result<MemoryEngine> {
         if !self.dry_run {
-            return self.store.create_with(self.enrichment.engine_options()?).await;
+            let options = self.enrichment.engine_options()?.with_locale(self.timezone.zone(), None);
+            return self.store.create_with(options).await;
         }
         let options =
             EngineOptions { screening: Some(self.enrichment.screening.policy()?), ..EngineOptions::default() };

@@ -271,3 +271,36 @@ fn exported_files(folder: &Path) -> Vec<String> {
     let files = kinds.flat_map(|kind| fs::read_dir(kind).unwrap()).map(|entry| entry.unwrap().path());
     files.map(|file| fs::read_to_string(file).unwrap()).collect()
 }
+
+#[test]
+fn a_day_is_a_day_of_the_user_after_every_transfer() {
+    let cli = CliFixture::new();
+    let lines = [
+        r#"{"user": "lin", "text": "Ate ramen with Bo", "time": "2026-11-27T20:00:00-08:00"}"#,
+        r#"{"user": "lin", "text": "Fixed the bike", "time": "2026-11-26T20:00:00-08:00"}"#,
+        r#"{"user": "mei", "text": "昨天和小波吃了拉面", "time": "2026-11-28T07:30:00", "time_zone": "Asia/Shanghai"}"#,
+        r#"{"user": "mei", "text": "前天修好了自行车", "time": "2026-11-28T07:31:00+08:00"}"#,
+    ];
+    cli.write("in.jsonl", lines.join("\n"));
+    cli.run(&["import", "in.jsonl", "--timezone", "Asia/Shanghai", "--db", "first.db"]).ok();
+    cli.write("out.jsonl", cli.run(&["export", "--db", "first.db"]).ok());
+    cli.run(&["import", "out.jsonl", "--timezone", "America/New_York", "--db", "second.db"]).ok();
+    cli.run(&["add", "Bought a lamp", "--user", "wu", "--db", "third.db"]).ok();
+    cli.run(&["merge", "second.db", "--into", "third.db"]).ok();
+    cli.run(&["copy", "--from", "third.db", "--to", "fourth.db"]).ok();
+    cli.run(&["reindex", "--db", "fourth.db"]).ok();
+    for db in ["first.db", "second.db", "third.db", "fourth.db"] {
+        for (user, question, answer) in [
+            ("lin", "What did I do yesterday?", "Ate ramen with Bo"),
+            ("lin", "What did I do on November 26?", "Fixed the bike"),
+            ("mei", "11月27日我做了什么", "昨天和小波吃了拉面"),
+            ("mei", "11月26日发生了什么", "前天修好了自行车"),
+        ] {
+            let zone = if user == "lin" { "America/Los_Angeles" } else { "Asia/Shanghai" };
+            let mut arguments = vec!["search", question, "--user", user, "--db", db, "--json", "--timezone", zone];
+            arguments.extend(["--now", "2026-11-28T10:00:00-08:00"]);
+            let found = cli.run(&arguments).json();
+            assert_eq!(found["hits"][0]["record"]["text"], answer, "{question} in {db}");
+        }
+    }
+}

@@ -1,6 +1,8 @@
-//! The actor and the verb of the running task.
+//! The actor, the verb and the user's time zone of the running task.
 
 use std::{cell::RefCell, future::poll_fn, pin::pin, sync::Arc};
+
+use jiff::tz::TimeZone;
 
 use super::{action::AuditAction, actor::Actor};
 
@@ -8,11 +10,12 @@ thread_local! {
     static CURRENT: RefCell<Option<AuditContext>> = const { RefCell::new(None) };
 }
 
-/// The actor and the verb of the running task. It applies to a task, not to a thread: see [`in_context`].
+/// The actor, the verb and the user's time zone of the running task. It applies to a task, not to a thread: see [`in_context`].
 #[derive(Debug, Clone, Default)]
 pub struct AuditContext {
     actor: Option<Arc<Actor>>,
     verb: Option<(AuditAction, &'static str)>,
+    zone: Option<TimeZone>,
 }
 
 impl AuditContext {
@@ -33,6 +36,18 @@ impl AuditContext {
     pub fn with_verb(mut self, action: AuditAction, verb: &'static str) -> Self {
         self.verb = Some((action, verb));
         self
+    }
+
+    /// Sets the user's time zone.
+    #[must_use]
+    pub fn with_zone(mut self, zone: Option<TimeZone>) -> Self {
+        self.zone = zone;
+        self
+    }
+
+    /// Returns the user's time zone, if the client has named it.
+    pub fn zone(&self) -> Option<&TimeZone> {
+        self.zone.as_ref()
     }
 
     /// Returns the actor, if one is set.

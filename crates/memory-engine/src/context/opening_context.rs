@@ -198,7 +198,7 @@ fn layer(name: &str, budget: usize, records: &[Record], line: impl Fn(&Record) -
 
 /// Returns the time and the scene of a record.
 fn time_and_scene(record: &Record, format: &str, zone: &TimeZone) -> String {
-    let time = record.occurred_at.in_zone(zone).strftime(format).to_string();
+    let time = record.said_at(zone).strftime(format).to_string();
     // The name of a scene is not trusted: it must not close the brackets.
     let scene = record.scene.as_deref().map(|scene| safe(&scene.replace(['[', ']', '\n'], "")));
     scene.map_or_else(|| time.clone(), |scene| format!("{time} [{scene}]"))

@@ -51,7 +51,7 @@ impl MemoryEngine {
     ) -> Result<Vec<StoredRecord>> {
         self.require_accepted_source(source)?;
         if self.settings().review_policy().mode(source) == ReviewMode::Automatic {
-            let written = self.store_records(scope, records, mode).await?;
+            let written = self.store_records(scope, self.with_zones(records, mode), mode).await?;
             return Ok(written.into_iter().map(|result| StoredRecord { result, is_pending: false }).collect());
         }
         let mut records = records;

@@ -64,10 +64,20 @@ impl MemoryEngine {
     /// As [`RecordStore::put`](memory_engine_core::RecordStore::put), and `InvalidInput` for a time more than a day
     /// ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<WriteResult>> {
+        let records = self.with_zones(records, mode);
         let count = records.len();
         verb!("store", scope, { records = count }, self.acting(self.store_records(scope, records, mode)))
     }
 
+    /// Sets the time zone of new records that have none.
+    pub(crate) fn with_zones(&self, mut records: Vec<Record>, mode: PutMode) -> Vec<Record> {
+        if !matches!(mode, PutMode::Update { .. } | PutMode::Replica { .. }) {
+            records.iter_mut().for_each(|record| self.indexed_store().set_zone(record));
+        }
+        records
+    }
+
+    /// Stores records as [`store`](Self::store), with the time zones that they have.
     pub(crate) async fn store_records(
         &self,
         scope: &Scope,

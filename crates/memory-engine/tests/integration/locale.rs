@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use jiff::tz::{TimeZone, offset};
 use memory_engine::{
-    Builder, EnrichmentOptions, Filter, Injector, Kind, Language, MemoryEngine, RecallQuery, ScanQuery, Scope,
+    Builder, EnrichmentOptions, Filter, Injector, Kind, Language, MemoryEngine, RecallQuery, Record, ScanQuery, Scope,
     Timestamp, Turn,
-    context::{IncomingMessage, Rule},
+    audit::{AuditContext, in_context},
+    context::{GatewayBlock, IncomingMessage, Rule},
     enrichment::SummaryTrigger,
     testing::ManualClock,
+    transfer::Copier,
 };
 
 fn lin() -> Scope {
@@ -199,4 +201,67 @@ async fn the_builders_language_decides_about_rules_and_frame() {
     let (rule, text) = inject(&injector, "还记得我们约好去爬山吗").await;
     assert_eq!(rule, Rule::Recall);
     assert!(text.starts_with("---\n[Memory reference") && text.contains("User: 我们约好周五去爬山"), "{text}");
+}
+
+/// Returns the first hit for a question that is asked at `now`.
+async fn first_hit(memory: &MemoryEngine, question: &str, now: &str) -> String {
+    let mut query = RecallQuery::new(question).only_then();
+    query.asked_at = Some(at(now));
+    let recall = memory.recall(&lin(), query).await.unwrap();
+    recall.hits.first().map(|hit| hit.record.text.clone()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_day_is_a_day_of_the_zone_that_the_client_names() {
+    // The engine is in UTC, as in a container. The client is in Los Angeles, and later in Shanghai.
+    let memory = builder("2026-11-28T18:00:00Z").build().await.unwrap();
+    let los_angeles = || AuditContext::default().with_zone(TimeZone::get("America/Los_Angeles").ok());
+    for (text, time) in [("Ate ramen with Bo", "2026-11-28T04:00:00Z"), ("Fixed the bike", "2026-11-27T04:00:00Z")] {
+        let turn = Turn::user(text).at(at(time));
+        in_context(los_angeles(), memory.remember(&lin(), turn)).await.unwrap();
+    }
+    let page = memory.scan(&lin(), &ScanQuery::newest(1)).await.unwrap();
+    assert_eq!(page.records[0].metadata[Record::ZONE_KEY], "America/Los_Angeles");
+    let question = "What did I do yesterday?";
+    let named = in_context(los_angeles(), first_hit(&memory, question, "2026-11-28T18:00:00Z")).await;
+    assert_eq!(named, "Ate ramen with Bo");
+    // Without a name it is the zone of the latest message.
+    assert_eq!(first_hit(&memory, question, "2026-11-28T18:00:00Z").await, "Ate ramen with Bo");
+    assert_eq!(first_hit(&memory, "What did I do on November 26?", "2026-11-28T18:00:00Z").await, "Fixed the bike");
+
+    let shanghai = AuditContext::default().with_zone(Some(zone(8)));
+    let turn = Turn::user("昨天和小波吃了拉面").at(at("2026-11-27T23:30:00Z"));
+    in_context(shanghai, memory.remember(&Scope::user("mei").unwrap(), turn)).await.unwrap();
+    let query = RecallQuery::new("11月27日我做了什么");
+    let recall = memory.recall(&Scope::user("mei").unwrap(), query).await.unwrap();
+    assert!(
+        recall.hits[0].relevant && recall.hits[0].record.said_at(&TimeZone::UTC).date().to_string() == "2026-11-28"
+    );
+}
+
+#[tokio::test]
+async fn records_keep_their_zone_and_copies_do_not_get_one() {
+    let memory = builder("2026-11-28T18:00:00Z").zone(zone(8)).build().await.unwrap();
+    let id = memory.remember(&lin(), Turn::user("早饭吃了面").with_message_id("m1")).await.unwrap();
+    assert_eq!(memory.get(&lin(), id).await.unwrap().unwrap().zone(), Some(zone(8)));
+    let other = builder("2026-11-28T18:00:00Z").zone(zone(-5)).build().await.unwrap();
+    Copier::new(&memory, &other).copy(&lin()).await.unwrap();
+    assert_eq!(other.get(&lin(), id).await.unwrap().unwrap().zone(), Some(zone(8)));
+    // A client that names another zone does not change a stored message.
+    let elsewhere = AuditContext::default().with_zone(Some(zone(2)));
+    in_context(elsewhere, memory.remember(&lin(), Turn::user("早饭吃了面").with_message_id("m2"))).await.unwrap();
+    let zones: Vec<_> = memory.scan(&lin(), &ScanQuery::oldest(9)).await.unwrap().records;
+    assert_eq!(zones.iter().filter_map(Record::zone).collect::<Vec<_>>().len(), 2);
+    let block = GatewayBlock::default().with_zone(zone(-7)).render([], &zones);
+    assert!(block.text.contains("2026-11-29 02:00") && block.text.contains("2026-11-28 20:00"), "{}", block.text);
+}
+
+#[tokio::test]
+async fn facts_are_of_the_zone_of_their_message() {
+    let memory = builder("2024-05-01T20:00:00Z").enrichment(EnrichmentOptions::rules().unwrap()).build().await.unwrap();
+    let shanghai = AuditContext::default().with_zone(Some(zone(8)));
+    in_context(shanghai, memory.remember(&lin(), "我明天要去体检")).await.unwrap();
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    let facts = memory.facts(&lin()).await.unwrap();
+    assert!(facts[0].text.contains("2024-05-03") && facts[0].zone() == Some(zone(8)), "{facts:?}");
 }

@@ -114,6 +114,9 @@ struct ChatHeaders {
     /// The agent, percent-encoded.
     #[schemars(rename = "X-Agent-Id")]
     agent: Option<String>,
+    /// The user's time zone: a name such as `Asia/Shanghai`, or an offset.
+    #[schemars(rename = "X-Timezone")]
+    zone: Option<String>,
     /// `on` (default), `read` (nothing is stored) or `off`.
     #[schemars(rename = "X-Memory")]
     memory: Option<String>,

@@ -74,9 +74,10 @@ impl Envelope<'_> {
     /// Returns the owner that the body names. A name in `metadata` takes precedence over one at the top level.
     fn owner(&self) -> Owner {
         Owner {
+            // A blank user is refused later, where it would be the default user.
             user: self.name("user_id", &self.user_id).or_else(|| owner_name(&self.user)),
-            agent: self.name("agent_id", &self.agent_id),
-            session: self.name("session_id", &self.session_id),
+            agent: self.name("agent_id", &self.agent_id).filter(|name| !name.is_empty()),
+            session: self.name("session_id", &self.session_id).filter(|name| !name.is_empty()),
             branch: None,
         }
     }
@@ -116,8 +117,9 @@ impl ChatBody {
         let mut conversation_id = None;
         if dialect == Dialect::Responses {
             let id = envelope.conversation.get("id").unwrap_or(&envelope.conversation);
-            conversation_id = owner_name(id);
-            continued_id = owner_name(&envelope.previous_response_id).or_else(|| conversation_id.clone());
+            conversation_id = owner_name(id).filter(|id| !id.is_empty());
+            let previous = owner_name(&envelope.previous_response_id).filter(|id| !id.is_empty());
+            continued_id = previous.or_else(|| conversation_id.clone());
             owner.session = owner.session.or_else(|| conversation_id.clone());
         }
         Ok(Self {
@@ -207,7 +209,7 @@ impl ChatBody {
 /// Returns the name in a value: a text that is not empty, or a number.
 fn owner_name(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        Value::String(text) => Some(text.trim().to_owned()),
         Value::Number(number) => Some(number.to_string()),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }

@@ -86,7 +86,9 @@ impl OwnerSources<'_> {
     /// Returns the name from the first of header, path and body that contains one.
     fn find(&self, header: &HeaderName, segment: &str, in_body: &Option<String>) -> Result<Option<String>, Fault> {
         let in_header = header_text(self.headers, header.as_str())?;
-        let in_path = || self.path.get(segment).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        // A blank user is refused, because it would stand for the default user. A blank session counts as missing.
+        let is_named = |name: &String| !name.is_empty() || *header == USER;
+        let in_path = || self.path.get(segment).map(|name| name.trim().to_owned()).filter(is_named);
         Ok(in_header.or_else(in_path).or_else(|| in_body.clone()))
     }
 }

@@ -75,7 +75,8 @@ pub(super) fn dialect_request(
 
 /// Returns true for headers that are meant for this server.
 fn is_own_header(name: &str) -> bool {
-    name.starts_with("x-memory") || matches!(name, "x-api-key" | "x-session-id" | "x-user-id" | "x-agent-id")
+    name.starts_with("x-memory")
+        || matches!(name, "x-api-key" | "x-session-id" | "x-user-id" | "x-agent-id" | "x-timezone")
 }
 
 /// Builds a response with the status and headers of the upstream.

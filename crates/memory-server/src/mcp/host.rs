@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     access::{Access, Owner},
-    guard::actor::request_actor,
+    guard::{actor::request_actor, client_zone},
 };
 
 const NAME: &str = "memory-engine";
@@ -58,9 +58,9 @@ pub(super) struct Host {
 
 impl Host {
     pub(super) fn new(engine: MemoryEngine) -> Self {
-        let zone = engine.settings().zone().clone();
+        let default_zone = engine.settings().zone().clone();
         Self {
-            memory: ToolContext { engine, counter: Arc::new(EstimatedTokens), zone },
+            memory: ToolContext { engine, counter: Arc::new(EstimatedTokens), default_zone },
             owner: Owner::user(DEFAULT_USER),
             access: None,
             actor: None,
@@ -68,8 +68,8 @@ impl Host {
         }
     }
 
-    /// Returns the actor of a request: that of its key, or of the process that has the pipes. A client that states no
-    /// program in a header states one in the handshake.
+    /// Returns the actor and the time zone of a request. The actor is that of its key, or of the process that has the
+    /// pipes. A client that states no program in a header states one in the handshake.
     fn audit_context(&self, context: &RequestContext<RoleServer>) -> AuditContext {
         let of_key = context.extensions.get::<Parts>().and_then(|parts| request_actor(&parts.extensions));
         let Some(actor) = of_key.or_else(|| self.actor.clone()) else { return AuditContext::current() };
@@ -81,7 +81,10 @@ impl Host {
             None => Arc::new(Actor::new(actor.key(), program().as_deref())),
             Some(_) => actor,
         };
-        AuditContext::default().with_actor(actor)
+        let headers = context.extensions.get::<Parts>().map(|parts| &parts.headers);
+        // The guard has checked the header.
+        let zone = headers.and_then(|headers| client_zone(headers).ok().flatten());
+        AuditContext::default().with_actor(actor).with_zone(zone)
     }
 
     /// Resolves the caller of a request.
@@ -136,12 +139,13 @@ impl ServerHandler for Host {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = self.caller(&context.extensions)?;
-        let call = tools::call(&self.memory, &caller, &request.name, request.arguments.unwrap_or_default());
-        let outcome = in_context(self.audit_context(&context), call).await;
-        let outcome = outcome.ok_or_else(|| {
+        let unknown = || {
             let known = self.tools.iter().map(|tool| tool.name.as_ref()).collect::<Vec<_>>().join(", ");
             ErrorData::invalid_params(format!("unknown tool; the tools are {known}"), None)
-        })?;
+        };
+        let tool = self.tools.iter().find(|tool| tool.name == request.name).ok_or_else(unknown)?;
+        let call = tools::call(&self.memory, &caller, tool, request.arguments.unwrap_or_default());
+        let outcome = in_context(self.audit_context(&context), call).await.ok_or_else(unknown)?;
         Ok(outcome.unwrap_or_else(|e| tool_error(&e)).into())
     }
 
@@ -160,7 +164,8 @@ impl ServerHandler for Host {
     ) -> Result<GetPromptResponse, ErrorData> {
         let caller = self.caller(&context.extensions)?;
         let arguments = request.arguments.unwrap_or_default();
-        let outcome = prompts::get(&self.memory, &caller, &request.name, &arguments).await.ok_or_else(|| {
+        let prompt = prompts::get(&self.memory, &caller, &request.name, &arguments);
+        let outcome = in_context(self.audit_context(&context), prompt).await.ok_or_else(|| {
             let known = prompts::all().into_iter().map(|prompt| prompt.name).collect::<Vec<_>>().join(", ");
             ErrorData::invalid_params(format!("unknown prompt; the prompts are {known}"), None)
         })?;
@@ -200,7 +205,8 @@ impl ServerHandler for Host {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let caller = self.caller(&context.extensions)?;
-        let text = resources::read(&self.memory, &caller, &request.uri).await.map_err(|e| {
+        let reading = resources::read(&self.memory, &caller, &request.uri);
+        let text = in_context(self.audit_context(&context), reading).await.map_err(|e| {
             let is_missing = e.kind() == ErrorKind::NotFound;
             let detail = || Some(json!({ "uri": request.uri.as_str() }));
             if is_missing { ErrorData::resource_not_found(e.to_string(), detail()) } else { protocol_error(&e) }

@@ -80,7 +80,7 @@ pub(super) async fn recent(engine: &MemoryEngine, scope: &Scope, zone: &TimeZone
 /// Returns one memory with its metadata.
 pub(super) fn record(record: &Record, zone: &TimeZone) -> String {
     let mut parts = vec![format!("# Memory {}", record.id), format!("> {}", safe(&record.text))];
-    let time = record.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M").to_string();
+    let time = record.said_at(zone).strftime("%Y-%m-%d %H:%M").to_string();
     let mut metadata = vec![format!("- Kind: {}", record.kind.as_str()), format!("- Time: {time}")];
     let labels =
         [("Speaker", speaker(record)), ("Scene", record.scene.as_deref()), ("Session", record.scope.session())];
@@ -91,7 +91,7 @@ pub(super) fn record(record: &Record, zone: &TimeZone) -> String {
 
 /// Returns a memory as an item of a list: time, scene, speaker and text.
 pub(super) fn line(record: &Record, zone: &TimeZone) -> String {
-    let time = record.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M");
+    let time = record.said_at(zone).strftime("%Y-%m-%d %H:%M");
     // The name of a scene is not trusted: it must not close the brackets.
     let scene = record.scene.as_deref().map(|scene| safe(&scene.replace(['[', ']', '\n'], "")));
     let scene = scene.map(|scene| format!("[{scene}] ")).unwrap_or_default();

@@ -43,15 +43,15 @@ pub(super) async fn read(memory: &ToolContext, caller: &Caller, uri: &str) -> Re
     }
     match uri {
         PROFILE => markdown::profile(&memory.engine, &scope).await,
-        FACTS => markdown::facts(&memory.engine, &scope, &memory.zone, memory.counter.as_ref()).await,
-        RECENT => markdown::recent(&memory.engine, &scope, &memory.zone).await,
+        FACTS => markdown::facts(&memory.engine, &scope, &memory.zone(), memory.counter.as_ref()).await,
+        RECENT => markdown::recent(&memory.engine, &scope, &memory.zone()).await,
         _ => {
             let id = uri.strip_prefix(RECORD_PREFIX).ok_or_else(unknown_resource)?;
             // The error does not reveal whether another user has a memory with this id.
             let id = id.parse().map_err(|_| missing_record())?;
             let record = memory.engine.get(&caller.user_scope("")?, id).await?;
             let record = record.filter(Record::is_indexed).ok_or_else(missing_record)?;
-            Ok(markdown::record(&record, &memory.zone))
+            Ok(markdown::record(&record, &memory.zone()))
         }
     }
 }

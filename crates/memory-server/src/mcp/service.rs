@@ -59,7 +59,7 @@ impl Mcp {
 
     /// Sets the time zone of times that are shown, and of times without a zone. Default: that of the engine.
     pub fn with_zone(mut self, zone: TimeZone) -> Self {
-        self.host.memory.zone = zone;
+        self.host.memory.default_zone = zone;
         self
     }
 

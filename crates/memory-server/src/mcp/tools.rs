@@ -28,13 +28,15 @@ pub(super) fn all() -> Vec<Tool> {
     ]
 }
 
-/// Calls the tool with this name. `None` if there is none.
+/// Calls a tool. `None` if there is none with its name.
 pub(super) async fn call(
     memory: &ToolContext,
     caller: &Caller,
-    name: &str,
-    arguments: JsonObject,
+    tool: &Tool,
+    mut arguments: JsonObject,
 ) -> Option<Result<CallToolResult>> {
+    support::read_integers(tool, &mut arguments);
+    let name = tool.name.as_ref();
     Some(match name {
         search_memory::NAME => search_memory::call(memory, caller, arguments).await,
         init_context::NAME => init_context::call(memory, caller, arguments).await,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use memory_engine::{
     Error, ErrorKind, Kind, PutMode, Record, RecordId, Role, Scope, State, Timestamp, Trust,
     admin::EnrichmentReport,
@@ -62,6 +63,8 @@ pub(super) struct AddInput {
     infer: bool,
     is_procedural: bool,
     at: Option<Timestamp>,
+    /// The time zone of the messages, if their time names one.
+    zone: Option<TimeZone>,
 }
 
 /// The outcome of an add request.
@@ -113,10 +116,11 @@ impl AddRequest {
     pub(super) fn into_input(self, api: Mem0Api, access: &Access) -> Result<AddInput, Mem0Error> {
         let Self { owner, messages: Messages(messages), options, .. } = self;
         let mut owner = owner.owner()?;
-        let mut at = None;
+        let (mut at, mut zone) = (None, None);
         // The open-source routes have neither a time nor filters.
         if api == Mem0Api::Platform {
             at = time::timestamp(options.timestamp.as_ref())?;
+            zone = options.timestamp.as_ref().and_then(time::zone);
             if let Some(filter) = options.filters {
                 owner = merge_owners(owner, filter_owner(filter)?)?;
             }
@@ -152,6 +156,7 @@ impl AddRequest {
             infer: options.infer.unwrap_or(true),
             is_procedural,
             at,
+            zone,
         })
     }
 }
@@ -195,8 +200,11 @@ impl Mem0 {
     ) -> Result<AddOutcome, Mem0Error> {
         let address = input.owner.address(access)?;
         let mem0 = self.clone();
+        let zone = input.zone.clone();
         let store = async move { mem0.store(&address, input, timeout).await };
-        let task = tokio::spawn(in_context(AuditContext::current(), store));
+        let context = AuditContext::current();
+        let zone = zone.or_else(|| context.zone().cloned());
+        let task = tokio::spawn(in_context(context.with_zone(zone), store));
         task.await.map_err(|_| Error::new(ErrorKind::Internal, "add", "the task that stores the messages panicked"))?
     }
 

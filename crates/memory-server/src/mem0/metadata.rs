@@ -47,12 +47,12 @@ const ENGINE_KEYS: &[&str] = &[
     "retraction",
 ];
 
-/// The keys of the history of a record, which are hidden in every memory.
-const HISTORY_KEYS: &[&str] = &["former_states", "text_since"];
+/// The keys of the history of a record and of its time zone, which are hidden in every memory.
+const HIDDEN_KEYS: &[&str] = &["former_states", "text_since", Record::ZONE_KEY];
 
 /// Returns the key under which a caller's key is stored.
 pub(super) fn stored_key(name: &str) -> Cow<'_, str> {
-    if name.starts_with(OWN_KEY_PREFIX) || ENGINE_KEYS.contains(&name) || HISTORY_KEYS.contains(&name) {
+    if name.starts_with(OWN_KEY_PREFIX) || ENGINE_KEYS.contains(&name) || HIDDEN_KEYS.contains(&name) {
         Cow::Owned(format!("{ESCAPED_KEY_PREFIX}{name}"))
     } else {
         name.into()
@@ -77,7 +77,7 @@ pub(super) fn to_caller(record: &Record) -> Value {
         }
         let is_engine_key = ENGINE_KEYS.contains(&key.as_str());
         let is_hidden = key.starts_with(OWN_KEY_PREFIX)
-            || HISTORY_KEYS.contains(&key.as_str())
+            || HIDDEN_KEYS.contains(&key.as_str())
             || (is_engine_key && hides_engine_keys);
         if !is_hidden {
             metadata.insert(key.clone(), value.clone());

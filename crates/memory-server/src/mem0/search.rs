@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use jiff::tz::TimeZone;
 use memory_engine::{
     Kind, RecallHit, RecallQuery, Record, RecordId, Timestamp,
     context::{MAX_CONTEXT_CHARS, MAX_CONTEXT_MESSAGES, contextual_search_text, is_question, weak_question},
@@ -18,7 +19,7 @@ use super::{
     params::{Mem0Api, ParamGroup},
     row::{MemoryRow, ScoreBreakdown, ScoreDetails, SearchScore},
     service::Mem0,
-    time::moment,
+    time::{moment, zone},
 };
 use crate::config::IncludedTurns;
 
@@ -43,6 +44,8 @@ pub(super) struct SearchQuery {
     pub(super) threshold: f64,
     /// The time of the query, if not now.
     pub(super) asked_at: Option<Timestamp>,
+    /// The time zone of the query, if the time of the query names one.
+    pub(super) zone: Option<TimeZone>,
     /// Adds the parts of each score.
     pub(super) explain: bool,
     /// The messages before the query, oldest first.
@@ -105,6 +108,7 @@ impl SearchParams {
     pub(super) fn into_query(self, default_limit: usize, dialogue: Dialogue) -> Result<SearchQuery, Mem0Error> {
         let invalid_date =
             || Mem0Error::bad_request("reference_date must be a time such as 2026-03-02T20:15:00Z, or a day");
+        let zone = self.reference_date.as_ref().and_then(zone);
         let asked_at = self.reference_date.map(|value| moment(&value).ok_or_else(invalid_date)).transpose()?;
         let text = self.query.unwrap_or_default();
         if text.trim().is_empty() {
@@ -120,7 +124,16 @@ impl SearchParams {
             Some(_) => return Err(Mem0Error::bad_request(format!("top_k must be between 1 and {MAX_LIMIT}"))),
         };
         let explain = self.explain.unwrap_or(false);
-        Ok(SearchQuery { text, limit, threshold, asked_at, explain, dialogue: dialogue.0, contains_dialogue: false })
+        Ok(SearchQuery {
+            text,
+            limit,
+            threshold,
+            asked_at,
+            zone,
+            explain,
+            dialogue: dialogue.0,
+            contains_dialogue: false,
+        })
     }
 }
 
@@ -207,9 +220,8 @@ impl Mem0 {
             if search.contains_dialogue {
                 query = query.contains_dialogue();
             }
-            if let Some(time) = search.asked_at {
-                query = query.asked_at(time, jiff::tz::TimeZone::UTC);
-            }
+            query.asked_at = search.asked_at;
+            query.zone.clone_from(&search.zone);
             query.as_of = area.as_of;
             let hits = self.engine.recall(&area.scope, query).await?.hits;
             let is_exhausted = hits.len() < limit;

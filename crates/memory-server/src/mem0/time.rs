@@ -1,5 +1,6 @@
 //! Times and days, as mem0's clients write them.
 
+use jiff::tz::TimeZone;
 use memory_engine::Timestamp;
 use serde_json::Value;
 
@@ -18,6 +19,14 @@ pub(super) fn moment(value: &Value) -> Option<Timestamp> {
         }
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// Returns the time zone that a point in time names: that of its offset. Days and times without an offset are read in
+/// UTC.
+pub(super) fn zone(value: &Value) -> Option<TimeZone> {
+    let text = value.as_str()?;
+    let has_no_offset = text.trim().parse::<jiff::Timestamp>().is_err();
+    Timestamp::zone_of(text).or_else(|| has_no_offset.then_some(TimeZone::UTC))
 }
 
 /// Reads the parameter `timestamp`.

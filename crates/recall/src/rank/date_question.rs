@@ -23,9 +23,13 @@ pub(super) fn asks_for_a_date(query: &str) -> bool {
     PHRASES.find(query).is_some()
 }
 
-/// Returns true if the text of a record names a date, not only a direction such as "recently".
-pub(super) fn names_a_date(record: &Record, zone: &TimeZone) -> bool {
-    windows(&record.text, record.occurred_at, zone).iter().any(|window| window.exactness != Exactness::Rough)
+/// Returns true if the text of a record names a date, not only a direction such as "recently". `default_zone` is that
+/// of a record without a zone of its own.
+pub(super) fn names_a_date(record: &Record, default_zone: &TimeZone) -> bool {
+    let own = record.zone();
+    windows(&record.text, record.occurred_at, own.as_ref().unwrap_or(default_zone))
+        .iter()
+        .any(|window| window.exactness != Exactness::Rough)
 }
 
 #[cfg(test)]

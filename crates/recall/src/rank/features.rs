@@ -202,7 +202,7 @@ fn add_date_asked(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
         return;
     }
     for (values, (_, record)) in values.iter_mut().zip(input.candidates) {
-        values[Feature::DateAsked] = indicator(names_a_date(record, input.plan.zone));
+        values[Feature::DateAsked] = indicator(names_a_date(record, &input.plan.zone));
     }
 }
 

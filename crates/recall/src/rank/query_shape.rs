@@ -26,7 +26,7 @@ pub(super) fn query_shape(plan: &Plan<'_>, terms: &[DocumentTerms]) -> QueryShap
     let is_long = |median: &u32| *median >= LONG_MESSAGE_MIN_TERMS;
     if lengths.get(lengths.len() / 2).is_some_and(is_long) {
         QueryShape::LongMessages
-    } else if windows(query, plan.asked_at, plan.zone).is_empty() {
+    } else if windows(query, plan.asked_at, &plan.zone).is_empty() {
         QueryShape::Question
     } else {
         QueryShape::DatedQuestion

@@ -46,7 +46,7 @@ impl RecallRun<'_> {
             words = thesaurus.expand(text, words);
         }
         let dates = match plan.options.date_weight {
-            weight if weight > 0.0 => date_clauses(text, plan.asked_at, plan.zone, weight),
+            weight if weight > 0.0 => date_clauses(text, plan.asked_at, &plan.zone, weight),
             _ => Vec::new(),
         };
         if words.is_empty() && dates.is_empty() {

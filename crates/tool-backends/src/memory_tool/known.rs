@@ -33,7 +33,7 @@ pub(crate) async fn files(engine: &MemoryEngine, scope: &Scope) -> Result<Vec<Me
     let facts = facts.iter().map(|fact| format!("- {}\n", quoted(&enrichment::render(fact, now, zone), &[])));
     let messages = newest(engine, scope, Kind::TURN, MAX_MESSAGES).await?;
     let messages = messages.iter().map(|message| {
-        let time = message.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M");
+        let time = message.said_at(zone).strftime("%Y-%m-%d %H:%M");
         let speaker = message.named_speaker().or(message.role.as_ref().map(|role| role.as_str()));
         let speaker = speaker.map(|name| format!("{}: ", quoted(name, &[]))).unwrap_or_default();
         format!("- {time} {speaker}{}\n", quoted(&message.text, &[]))

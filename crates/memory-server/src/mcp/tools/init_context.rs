@@ -62,7 +62,7 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     }
     let opening = OpeningContext::load(&memory.engine, &scope, scene).await?;
     let now = memory.engine.settings().clock().now();
-    let rendered = opening.render(budget, now, &memory.zone, memory.counter.as_ref())?;
+    let rendered = opening.render(budget, now, &memory.zone(), memory.counter.as_ref())?;
     let text = if rendered.text.is_empty() { NO_MEMORIES_TEXT.to_owned() } else { rendered.text.clone() };
     let memories = rendered.records.iter().map(ToString::to_string).collect();
     let mut result = to_result(&ContextResult { context: rendered.text, memories, tokens: rendered.tokens })?;

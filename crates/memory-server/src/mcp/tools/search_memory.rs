@@ -99,14 +99,13 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
         query = query.in_scene(arguments.scene.trim());
     }
     if !arguments.since.trim().is_empty() {
-        query = query.since(Timestamp::parse_in(&arguments.since, &memory.zone)?);
+        query = query.since(Timestamp::parse_in(&arguments.since, &memory.zone())?);
     }
     if !arguments.until.trim().is_empty() {
-        query = query.until(Timestamp::parse_in(&arguments.until, &memory.zone)?);
+        query = query.until(Timestamp::parse_in(&arguments.until, &memory.zone())?);
     }
     if !arguments.as_of.trim().is_empty() {
-        query = query.as_of(Timestamp::parse_in(&arguments.as_of, &memory.zone)?);
+        query = query.as_of(Timestamp::parse_in(&arguments.as_of, &memory.zone())?);
     }
-    query.zone = Some(memory.zone.clone());
     to_result(&SearchResult::from(&memory.engine.recall(&scope, query).await?))
 }

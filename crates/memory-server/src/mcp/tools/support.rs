@@ -4,7 +4,8 @@ use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 
 use jiff::tz::TimeZone;
 use memory_engine::{
-    Error, ErrorKind, Field, Filter, MemoryEngine, Record, Result, ScanQuery, Scope, context::TokenCounter,
+    Error, ErrorKind, Field, Filter, MemoryEngine, Record, Result, ScanQuery, Scope, audit::AuditContext,
+    context::TokenCounter,
 };
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -18,8 +19,15 @@ use crate::mcp::schema;
 pub(in crate::mcp) struct ToolContext {
     pub(in crate::mcp) engine: MemoryEngine,
     pub(in crate::mcp) counter: Arc<dyn TokenCounter>,
-    /// The zone of times without one.
-    pub(in crate::mcp) zone: TimeZone,
+    /// The zone of times without one, unless the client names its user's.
+    pub(in crate::mcp) default_zone: TimeZone,
+}
+
+impl ToolContext {
+    /// Returns the zone of times without one: the one that the client names, or the default.
+    pub(in crate::mcp) fn zone(&self) -> TimeZone {
+        AuditContext::current().zone().unwrap_or(&self.default_zone).clone()
+    }
 }
 
 /// Builds a tool with the schemas of its arguments and its result.
@@ -49,6 +57,23 @@ pub(super) fn writes(destructive: bool, idempotent: bool) -> ToolAnnotations {
 pub(super) fn parse_arguments<T: DeserializeOwned>(tool: &'static str, mut arguments: JsonObject) -> Result<T> {
     arguments.retain(|_, value| !value.is_null());
     serde_json::from_value(Value::Object(arguments)).map_err(|e| Error::invalid(tool, e.to_string()))
+}
+
+/// Replaces whole numbers that a client writes as `5.0`, which is an integer in JSON Schema, or as `\"5\"`.
+pub(super) fn read_integers(tool: &Tool, arguments: &mut JsonObject) {
+    let properties = tool.input_schema.get("properties").and_then(Value::as_object);
+    for (name, value) in arguments {
+        let schema = properties.and_then(|properties| properties.get(name));
+        if schema.is_none_or(|schema| schema["type"] != "integer") {
+            continue;
+        }
+        let number = value.as_str().map_or_else(|| value.as_f64(), |text| text.trim().parse().ok());
+        // Beyond 2^53 a floating-point number is no exact integer.
+        let is_integer = |number: &f64| number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
+        if let Some(number) = number.filter(is_integer) {
+            *value = (number as i64).into();
+        }
+    }
 }
 
 /// Returns a number within bounds, or an error that names them.

@@ -138,10 +138,21 @@ async fn m1_users_never_get_memories_of_others() {
     let chat = Chat::new().await;
     chat.remember("我的银行卡密码是四个七").await;
     let body = request("echo", &[user("还记得我的银行卡密码吗")]);
-    for headers in [&[("x-user-id", "mei")][..], &[], &[("x-user-id", "")]] {
+    for headers in [&[("x-user-id", "mei")][..], &[]] {
         let answer = chat.get("v1/chat/completions", &body, headers).await;
         assert_eq!(answer.status.as_u16(), 200);
         assert!(!chat.served.received.last().to_string().contains("四个七"));
+    }
+    let mut named_in_body = body.clone();
+    named_in_body["user"] = json!("  ");
+    for (path, body, headers) in [
+        ("v1/chat/completions", &body, &[("x-user-id", "")][..]),
+        ("v1/chat/completions", &body, &[("x-user-id", "%20 ")]),
+        ("u/%20/v1/chat/completions", &body, &[]),
+        ("v1/chat/completions", &named_in_body, &[]),
+    ] {
+        let answer = chat.get(path, body, headers).await;
+        assert_eq!(answer.status.as_u16(), 400, "{path} {headers:?}");
     }
     let answer = chat.get("u/lin/s/x/v1/chat/completions", &body, &[]).await;
     assert_eq!(answer.header("x-memory-session"), "x");
