@@ -143,7 +143,8 @@ impl StoreArgs {
     }
 
     /// Opens an existing database for commands that need no vectors: with its embedder if possible, otherwise as
-    /// [`DatabaseArgs::open_without_indexes_with`]. In the latter case new vectors wait for a process with the embedder.
+    /// [`DatabaseArgs::open_without_indexes_with`]. In the latter case new vectors wait for a process with the
+    /// embedder.
     pub(crate) async fn open_with_any_embedder(&self, options: EngineOptions) -> Result<MemoryEngine> {
         match self.open_with(options.clone()).await {
             // If this fails too, the first error is reported.

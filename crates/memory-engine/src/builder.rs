@@ -302,8 +302,8 @@ impl Builder {
     /// Sets the time zone of the users: of days in queries and in facts ("yesterday", "next Friday"), and of the dates
     /// in summaries, profiles, injections and contexts. Default: UTC.
     ///
-    /// A new record gets the zone in its metadata, unless it has [one](memory_engine_core::Record::ZONE_KEY); its days stay those of that
-    /// zone if the engine's changes. A query or an extractor with a zone of its own keeps it.
+    /// A new record gets the zone in its metadata, unless it has [one](memory_engine_core::Record::ZONE_KEY). Its days
+    /// stay those of that zone if the engine's changes. A query or an extractor with a zone of its own keeps it.
     pub fn zone(mut self, zone: TimeZone) -> Self {
         self.locale.zone = zone;
         self

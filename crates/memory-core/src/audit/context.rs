@@ -10,7 +10,8 @@ thread_local! {
     static CURRENT: RefCell<Option<AuditContext>> = const { RefCell::new(None) };
 }
 
-/// The actor, the verb and the user's time zone of the running task. It applies to a task, not to a thread: see [`in_context`].
+/// The actor, the verb and the user's time zone of the running task. It applies to a task, not to a thread: see
+/// [`in_context`].
 #[derive(Debug, Clone, Default)]
 pub struct AuditContext {
     actor: Option<Arc<Actor>>,

@@ -51,7 +51,7 @@ pub(super) fn not_served() -> MethodRouter<Mem0> {
 }
 
 pub(super) async fn refuse() -> Mem0Error {
-    let message = "Not implemented: this server does not have this route of mem0. It is configured by its own settings, \
-                   and calls no webhooks.";
+    let message = "Not implemented: this server does not have this route of mem0. \
+        It is configured by its own settings, and calls no webhooks.";
     Fault::new(StatusCode::NOT_IMPLEMENTED, message).into()
 }

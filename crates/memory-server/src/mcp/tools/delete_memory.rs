@@ -31,8 +31,8 @@ struct DeleteResult {
 }
 
 pub(super) fn tool() -> Tool {
-    let description = "Deletes a memory for good, and everything derived from it. Messages that state it are no longer found. \
-        Call it only if the user wants the memory deleted; ask them first.";
+    let description = "Deletes a memory for good, and everything derived from it. \
+        Messages that state it are no longer found. Call it only if the user wants the memory deleted; ask them first.";
     build_tool::<Arguments, DeleteResult>(NAME, "Forget", description, writes(true, true))
 }
 
