@@ -13,7 +13,8 @@ use crate::{
 };
 
 data! {
-    DATA = "en/life.toml", "zh/life.toml";
+    DATA = "en/life.toml", "zh/life.toml", "en/edibles.toml", "zh/edibles.toml";
+    Words: edible, zh_edible, zh_edible_ends, zh_no_edible_ends;
     Words: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
     Words: zh_classifiers, zh_no_illness, doing_deictic, zh_no_doing, no_animal, no_habits, incomplete_habit_ends;
     DataPattern: illness, zh_illness, language, zh_language, zh_possession;
@@ -36,6 +37,7 @@ fn zh_foods(text: &str) -> Vec<String> {
             && !DATA.zh_no_food_starts.any_starts(item)
             && !DATA.zh_no_food_parts.any_in(item)
             && !is_deictic(item)
+            && is_zh_edible(item)
     };
     items(without_particles(text)).iter().map(bare).filter(is_food).collect()
 }
@@ -44,11 +46,32 @@ fn en_foods(text: &str) -> Vec<String> {
     let is_food = |item: &String| {
         let lower = item.to_lowercase();
         let is_short = (1..=4).contains(&item.split_whitespace().count());
-        is_short && !is_vague(&lower) && !DATA.no_food.contains(&lower)
+        is_short && !is_vague(&lower) && !DATA.no_food.contains(&lower) && is_edible(&lower)
     };
     // An item that is no food ends the enumeration.
     let bare = items(cut(text)).into_iter().map(|item| without_fillers(before_preposition(&item)).to_owned());
     bare.take_while(is_food).collect()
+}
+
+/// Returns true if a Chinese item names something to eat, to drink or to be allergic to.
+fn is_zh_edible(item: &str) -> bool {
+    DATA.zh_edible.contains(item) || (DATA.zh_edible_ends.any_ends(item) && !DATA.zh_no_edible_ends.any_ends(item))
+}
+
+/// Returns true if the last word or words of an English item in lower case name something to eat, to drink or to be
+/// allergic to.
+fn is_edible(item: &str) -> bool {
+    let endings = item.char_indices().filter(|(at, _)| *at == 0 || item[..*at].ends_with(' '));
+    let mut singular = endings.flat_map(|(at, _)| singular_forms(&item[at..]));
+    singular.any(|form| DATA.edible.contains(&form))
+}
+
+/// Returns an English noun, and the forms of which it may be the plural.
+fn singular_forms(noun: &str) -> Vec<String> {
+    let mut forms = vec![noun.to_owned()];
+    let stems = [("ies", "y"), ("oes", "o"), ("ches", "ch"), ("shes", "sh"), ("ves", "f"), ("s", "")];
+    forms.extend(stems.iter().filter_map(|(ending, end)| Some(noun.strip_suffix(ending)?.to_owned() + end)));
+    forms
 }
 
 pub(super) fn illnesses(text: &str) -> Vec<String> {
