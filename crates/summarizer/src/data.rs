@@ -6,7 +6,7 @@
 
 use std::ops::Deref;
 
-use memory_engine_text::{RegexError, RegexOptions, SharedRegex, join_lines};
+use memory_engine_text::{Captures, RegexError, RegexIndex, RegexOptions, SharedRegex, join_lines};
 use serde::Deserialize;
 
 /// Declares a static with the joined contents of data files, and the test that loads them. Its type is given as lists
@@ -53,6 +53,36 @@ impl TryFrom<Vec<Alternative>> for DataPattern {
     fn try_from(alternatives: Vec<Alternative>) -> Result<Self, Self::Error> {
         let texts: Vec<String> = alternatives.iter().map(Alternative::regex).collect();
         compiled(&texts.join("|")).map(Self)
+    }
+}
+
+/// Regular expressions of a data file, each with groups of its own. They ignore case.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Vec<Alternative>")]
+pub(crate) struct DataPatterns(RegexIndex);
+
+/// Memory limit of the compiled expressions of a [`DataPatterns`] that are kept, in bytes.
+const KEPT_PATTERNS_MAX_BYTES: usize = 1 << 20;
+
+impl TryFrom<Vec<Alternative>> for DataPatterns {
+    type Error = RegexError;
+
+    fn try_from(alternatives: Vec<Alternative>) -> Result<Self, Self::Error> {
+        let texts = alternatives.iter().flat_map(|alternative| match alternative {
+            Alternative::Whole(text) => vec![join_lines(text)],
+            Alternative::Any { before, any, after } => {
+                any.iter().map(|text| [before, text, after].map(|part| join_lines(part)).concat()).collect()
+            }
+        });
+        let texts: Vec<String> = texts.map(|text| regex_text(&text)).collect();
+        RegexOptions::ignoring_case().index(&texts, KEPT_PATTERNS_MAX_BYTES).map(Self)
+    }
+}
+
+impl DataPatterns {
+    /// Returns the groups of the first expression that matches a text.
+    pub(crate) fn captures<'t>(&self, text: &'t str) -> Option<Captures<'t>> {
+        self.0.candidates(text).into_iter().find_map(|position| self.0.captures_iter(position, text).next())
     }
 }
 

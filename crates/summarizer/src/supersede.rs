@@ -3,110 +3,21 @@
 //! The state of every fact is computed from all statements and their times, so that the order of arrival does not
 //! matter.
 
-use std::{collections::BTreeMap, fmt};
+mod change;
+
+use std::collections::BTreeMap;
 
 use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+pub use self::change::{Change, ChangeKind};
+
 use crate::{
-    fact::{ExtractedFact, Polarity, fact_keys as keys, is_any_partner, is_of_kind, is_partner},
+    fact::{
+        ExtractedFact, Polarity, canonical_name, fact_keys as keys, is_any_partner, is_of_kind, is_partner, names_slot,
+    },
     text::has_han,
 };
-
-/// A change to a record of a fact. It contains the record before and after, so that it can be undone.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Change {
-    /// The kind of change.
-    pub what: ChangeKind,
-    /// The record before the change; `None` if it is new.
-    pub before: Option<Record>,
-    /// The record after the change; `None` if it is deleted.
-    pub after: Option<Record>,
-}
-
-/// The kind of a [`Change`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ChangeKind {
-    /// The fact is new and holds.
-    Add,
-    /// The fact repeats another one and becomes further evidence for it.
-    Merge {
-        /// The other fact.
-        into: RecordId,
-    },
-    /// A newer fact supersedes it. A fact that arrives late may be new and superseded at once.
-    Supersede {
-        /// The newer fact.
-        by: RecordId,
-        /// The time until which it held.
-        valid_until: Timestamp,
-    },
-    /// The person denied it, or said that it no longer holds.
-    Retract {
-        /// The fact with the denial.
-        by: RecordId,
-        /// The time until which it held.
-        valid_until: Timestamp,
-    },
-    /// Only the list of facts that confirm it has changed.
-    Confirm {
-        /// The facts that confirm it.
-        by: Vec<RecordId>,
-    },
-    /// It holds again: the fact that superseded it is gone, or is older.
-    Reopen,
-    /// A change was undone.
-    Undo,
-}
-
-impl ChangeKind {
-    /// Returns the name: `add`, `merge`, `supersede`, `retract`, `confirm`, `reopen` or `undo`.
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Add => "add",
-            Self::Merge { .. } => "merge",
-            Self::Supersede { .. } => "supersede",
-            Self::Retract { .. } => "retract",
-            Self::Confirm { .. } => "confirm",
-            Self::Reopen => "reopen",
-            Self::Undo => "undo",
-        }
-    }
-}
-
-impl fmt::Display for ChangeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Change {
-    /// Returns the change that undoes this one.
-    pub fn undo(&self) -> Self {
-        Self { what: ChangeKind::Undo, before: self.after.clone(), after: self.before.clone() }
-    }
-
-    /// Returns the id of the changed record.
-    pub fn id(&self) -> Option<RecordId> {
-        self.after.as_ref().or(self.before.as_ref()).map(|record| record.id)
-    }
-
-    /// Applies the change to a list of records.
-    pub fn apply(&self, records: &mut Vec<Record>) {
-        let Some(id) = self.id() else { return };
-        let index = records.iter().position(|record| record.id == id);
-        match (index, &self.after) {
-            (Some(index), Some(after)) => records[index] = after.clone(),
-            (Some(index), None) => drop(records.remove(index)),
-            (None, Some(after)) => records.push(after.clone()),
-            (None, None) => {}
-        }
-    }
-}
 
 /// Returns the changes that `new` facts cause among the `existing` ones.
 ///
@@ -119,6 +30,7 @@ impl Change {
 /// - A negative fact with the value [`ExtractedFact::ANY`] ends every value of its slot. An allergy ends so only if it
 ///   is the only one.
 /// - "We broke up" ends the names of every partner, and "I can eat shrimp now" a dislike of shrimp.
+/// - "Forget what I said about walnuts" ends the facts whose value, slot or relative it names, in any slot.
 /// - A fact that [corrects](ExtractedFact::corrects) another one supersedes it in any slot.
 ///
 /// The result depends only on the facts, not on their order of arrival. A second call with the same facts changes
@@ -147,9 +59,18 @@ pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
             groups.entry(key).or_default().push(state);
         }
     }
+    let withdrawals: Vec<FactState> = groups.values().flatten().filter(|s| s.is_withdrawal()).cloned().collect();
     let mut changes = Vec::new();
-    for ((person, _, _), mut group) in groups {
+    for ((person, subject, slot), mut group) in groups {
+        if slot != ExtractedFact::WITHDRAWN {
+            let is_of_owner = |withdrawal: &&FactState| {
+                person_key(&withdrawal.record) == person
+                    && subject.split('.').next() == withdrawal.fact.subject.split('.').next()
+            };
+            group.extend(withdrawals.iter().filter(is_of_owner).cloned());
+        }
         compute_ends(&mut group);
+        group.retain(|state| slot == ExtractedFact::WITHDRAWN || !state.is_withdrawal());
         for state in group {
             let before = known.get(&(person.clone(), state.record.id)).copied();
             changes.extend(to_change(state, before));
@@ -189,6 +110,7 @@ fn has_computed_state(record: &Record) -> bool {
 }
 
 /// A fact with its record and its computed state.
+#[derive(Clone)]
 struct FactState {
     record: Record,
     fact: ExtractedFact,
@@ -223,7 +145,25 @@ impl FactState {
             && self.fact.polarity == Polarity::Positive
             && older.fact.slot == "like"
             && older.fact.polarity == Polarity::Negative;
+        if older.is_withdrawal() || self.is_withdrawal() {
+            return !older.is_withdrawal() && self.withdraws(older);
+        }
         self.fact.slot == older.fact.slot || is_food_again || self.is_parting() || older.is_parting()
+    }
+
+    /// Returns true if the fact takes back what was said about its value, in any slot.
+    fn is_withdrawal(&self) -> bool {
+        self.fact.slot == ExtractedFact::WITHDRAWN
+    }
+
+    /// Returns true if the subject of this withdrawal is the value, the slot or the relative of another fact.
+    fn withdraws(&self, other: &Self) -> bool {
+        let topic = self.key.as_str();
+        let relative = other.fact.subject.split_once('.').map(|(_, relative)| relative).or(kin_of(&other.fact.slot));
+        is_part_of(topic, &other.key)
+            || is_part_of(&other.key, topic)
+            || names_slot(topic, &other.fact.slot)
+            || relative == Some(canonical_name(topic))
     }
 
     /// Returns true for the end of a relationship with an unnamed kind of partner.
@@ -236,6 +176,7 @@ impl FactState {
     /// Returns true if this negative fact ends the other, positive one.
     fn denies(&self, other: &Self) -> bool {
         self.key == ExtractedFact::ANY
+            || self.is_withdrawal()
             || self.key == other.key
             || (self.fact.is_single() && is_part_of(&self.key, &other.key))
             || is_kind_of(&other.key, &self.key)
@@ -246,12 +187,18 @@ impl FactState {
 /// allergy that ends by mistake is dangerous.
 const AMBIGUOUS_DENIAL_SLOTS: [&str; 1] = ["allergy"];
 
-/// Returns true if a fact denies every value of its slot, but may mean one of several that hold.
+/// Returns true if a fact denies every value of a slot, but may mean one of several that hold.
 fn is_ambiguous_denial(denial: &FactState, earlier: &[FactState]) -> bool {
-    let is_held = |state: &&FactState| state.end.is_none() && state.fact.polarity == Polarity::Positive;
-    denial.key == ExtractedFact::ANY
-        && AMBIGUOUS_DENIAL_SLOTS.contains(&denial.fact.slot.as_str())
-        && earlier.iter().filter(is_held).count() > 1
+    let is_held = |state: &&FactState| {
+        let is_ambiguous = |slot: &&str| *slot == state.fact.slot;
+        let names_all =
+            denial.key == ExtractedFact::ANY || (denial.is_withdrawal() && names_slot(&denial.key, &state.fact.slot));
+        names_all
+            && state.end.is_none()
+            && state.fact.polarity == Polarity::Positive
+            && AMBIGUOUS_DENIAL_SLOTS.iter().any(is_ambiguous)
+    };
+    earlier.iter().filter(is_held).count() > 1
 }
 
 /// Computes which facts of one subject and slot hold, from all statements in the order of their times.

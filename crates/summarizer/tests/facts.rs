@@ -88,7 +88,7 @@ fn facts_are_rendered_in_the_language_of_their_source() {
         ("下周三面试", "用户2024-05-08有面试。"),
         ("我戒酒了", "用户不喝酒。"),
         ("I'm allergic to shellfish", "The user is allergic to shellfish."),
-        ("I no longer live in Paris", "The user no longer lives in Paris."),
+        ("I no longer live in Paris", "The user does not live in Paris."),
         ("My sister Anna is visiting", "The user's sister is called Anna."),
         ("I quit my job", "The user has left the job."),
         ("我弟12月结婚", "用户的弟弟计划2024年12月结婚。"),

@@ -15,7 +15,8 @@ use crate::{
         plan::appointments,
         relatives,
         slot::{Slot, family},
-        types::{Cardinality, ExtractedFact, FactEvidence, FactKind},
+        takebacks::{self, take_back},
+        types::{Cardinality, ExtractedFact, FactEvidence, FactKind, Polarity},
         value::is_category,
     },
     text::has_han,
@@ -44,26 +45,102 @@ pub(super) struct SentenceReader<'r> {
     pub(super) message: String,
     pub(super) facts: Vec<ExtractedFact>,
     pub(super) clauses: ClauseContext,
+    /// The number of facts before the last sentence that was read.
+    pub(super) last_sentence_start: usize,
 }
 
 impl SentenceReader<'_> {
     /// Reads a normalised sentence. `quote` is the original sentence.
     pub(super) fn read(&mut self, sentence: &str, quote: &str) {
+        if takebacks::is_joke(sentence) {
+            self.facts.truncate(self.last_sentence_start);
+            return;
+        }
+        self.last_sentence_start = self.facts.len();
+        let taken_back = take_back(sentence);
+        for statement in &taken_back.denied {
+            let mut reader = self.for_denial();
+            let statements = reader.statements(statement);
+            self.add_denials(reader, &statements, quote, |_| true);
+        }
+        if let Some(topic) = taken_back.topic.filter(|_| self.facts.len() == self.last_sentence_start) {
+            self.withdraw(topic, quote);
+        }
+        let sentence = taken_back.rest.as_str();
         if !assertion::may_state_facts(sentence) {
             self.clauses = ClauseContext::default();
             return;
         }
-        let sentence_start = self.facts.len();
-        let bare = sentence.trim_end_matches(['。', '.', '!', '！', '~']);
-        self.read_statement(
-            &ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text: bare.to_owned() },
-            quote,
-            sentence_start,
-        );
-        let statements = clauses::statements(&mut self.clauses, sentence);
-        for statement in statements.into_iter().filter(|statement| statement.text != bare) {
-            self.read_statement(&statement, quote, sentence_start);
+        for statement in self.statements(sentence) {
+            self.read_statement(&statement, quote, self.last_sentence_start);
+            let denied = takebacks::denied(&statement.text).filter(|_| !sentence.ends_with(['?', '？']));
+            if let Some(text) = denied {
+                let denied = ClauseStatement { text, ..statement };
+                self.add_denials(self.for_denial(), &[denied], quote, takebacks::is_deniable);
+            }
         }
+    }
+
+    /// Returns the statements of a sentence: the sentence itself, and its clauses.
+    fn statements(&mut self, sentence: &str) -> Vec<ClauseStatement> {
+        let bare = sentence.trim_end_matches(['。', '.', '!', '！', '~']);
+        let whole = ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text: bare.to_owned() };
+        let clauses = clauses::statements(&mut self.clauses, sentence);
+        let other = clauses.into_iter().filter(|statement| statement.text != bare);
+        std::iter::once(whole).chain(other).collect()
+    }
+
+    /// Returns a reader for statements that the sentence denies.
+    fn for_denial(&self) -> Self {
+        SentenceReader {
+            utterance: self.utterance.clone(),
+            message: String::new(),
+            facts: Vec::new(),
+            clauses: ClauseContext::default(),
+            ..*self
+        }
+    }
+
+    /// Adds the denial of each fact that the statements would state.
+    fn add_denials(
+        &mut self,
+        mut reader: Self,
+        statements: &[ClauseStatement],
+        quote: &str,
+        is_deniable: fn(&str) -> bool,
+    ) {
+        for statement in statements {
+            reader.read_statement(statement, quote, 0);
+        }
+        for mut fact in reader.facts {
+            if fact.polarity == Polarity::Positive && is_deniable(family(&fact.slot)) {
+                let language = Language::of(&fact.text);
+                let [rule, _] = takebacks::rule_ids(language);
+                fact.polarity = Polarity::Negative;
+                fact.rule = Some(rule.clone());
+                (fact.valid_from, fact.valid_until) = (None, None);
+                fact.text = self.patterns.slot(&fact.slot).map(|slot| slot.render(&fact, language)).unwrap_or_default();
+                self.add(fact);
+            }
+        }
+    }
+
+    /// Adds the fact that the person took back what was said about a subject.
+    fn withdraw(&mut self, topic: String, quote: &str) {
+        let language = if has_han(&topic) { Language::Chinese } else { Language::English };
+        let [_, rule] = takebacks::rule_ids(language);
+        let claim = Claim {
+            rule: rule.clone(),
+            slot: ExtractedFact::WITHDRAWN.to_owned(),
+            value: topic,
+            polarity: Polarity::Negative,
+            language,
+            replaces: false,
+            valid_from: None,
+            valid_until: None,
+        };
+        let fact = self.to_fact(claim, &ClauseSubject::Speaker, quote);
+        self.add(fact);
     }
 
     /// Adds the names of relatives that a normalised message introduces by a pronoun.
@@ -100,11 +177,17 @@ impl SentenceReader<'_> {
                     fact.cardinality = Cardinality::Many;
                 }
             }
-            let is_known = self.facts.iter().any(|known| known.is_same_statement(&fact))
-                || self.facts[sentence_start..].iter().any(|known| known.includes_statement(&fact));
+            let is_known = self.facts[sentence_start..].iter().any(|known| known.includes_statement(&fact));
             if !is_known {
-                self.facts.push(fact);
+                self.add(fact);
             }
+        }
+    }
+
+    /// Adds a fact, unless the message stated it before.
+    fn add(&mut self, fact: ExtractedFact) {
+        if !self.facts.iter().any(|known| known.is_same_statement(&fact)) {
+            self.facts.push(fact);
         }
     }
 

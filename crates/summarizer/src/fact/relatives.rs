@@ -24,7 +24,7 @@ pub(super) fn en_is_about_relative(rest: &str) -> bool {
 }
 
 /// Returns the canonical name of a relative or an animal: `mother` for `mom`.
-pub(super) fn canonical_name(word: &str) -> &str {
+pub(crate) fn canonical_name(word: &str) -> &str {
     DATA.one_name.get(word).map_or(word, String::as_str)
 }
 

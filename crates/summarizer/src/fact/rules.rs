@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
-use memory_engine_core::{Locale, Record, Result, RuleId};
+use memory_engine_core::{Language, Locale, Record, Result, RuleId, text::normalize};
 use memory_engine_text::sentences;
 
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
         patterns::FactPatterns,
         plan,
         reader::{SentenceReader, Utterance},
+        takebacks,
         types::ExtractedFact,
     },
     injected::without_injected,
@@ -52,6 +53,8 @@ const FICTION_SCENES: [&str; 2] = ["plot", "meta"];
 /// Confidence of a fact in the person's own words, and of a statement of the model that the person confirmed.
 const STATED_CONFIDENCE: f64 = 0.8;
 const CONFIRMED_CONFIDENCE: f64 = 0.7;
+/// The user of a client that names none. The name of such a user is not known.
+const DEFAULT_USER: &str = "default";
 /// Maximum length of a plain statement, and of a statement that a person confirms, in bytes.
 const SENTENCE_MAX_BYTES: usize = 600;
 const CONFIRMED_SENTENCE_MAX_BYTES: usize = 200;
@@ -122,6 +125,8 @@ impl RuleFacts {
     pub fn rule_ids(&self) -> Vec<&RuleId> {
         let mut ids: Vec<&RuleId> = self.patterns.rule_ids().collect();
         ids.extend(plan::rule_ids());
+        ids.extend(takebacks::rule_ids(Language::English));
+        ids.extend(takebacks::rule_ids(Language::Chinese));
         ids
     }
 
@@ -178,6 +183,7 @@ impl RuleFacts {
             message: String::new(),
             facts: Vec::new(),
             clauses: ClauseContext::default(),
+            last_sentence_start: 0,
         }
     }
 }
@@ -189,10 +195,26 @@ impl FactExtractor for RuleFacts {
     }
 }
 
-/// Returns the subject of a turn's statements: the user, or the named speaker of another role.
+/// Returns the subject of a turn's statements: the user, or a named speaker who is someone else. A speaker in the role
+/// of the user is someone else if the user of the scope has a name without a word of the speaker's name.
 fn subject(turn: &Record) -> &str {
-    match turn.role.as_ref().map(|role| role.as_str()) {
-        None | Some("user") => ExtractedFact::USER,
-        Some(_) => turn.named_speaker().unwrap_or(ExtractedFact::USER),
-    }
+    let Some(speaker) = turn.named_speaker() else { return ExtractedFact::USER };
+    let is_user = match turn.role.as_ref().map(|role| role.as_str()) {
+        None | Some("user") => {
+            turn.scope.user_name().is_none_or(|user| user == DEFAULT_USER || shares_word(user, speaker))
+        }
+        Some(_) => false,
+    };
+    if is_user { ExtractedFact::USER } else { speaker }
+}
+
+/// Returns true if two names have a word in common, or if one contains the other.
+fn shares_word(user: &str, speaker: &str) -> bool {
+    let user = normalize(user);
+    let speaker = normalize(speaker);
+    let words = |name: &str| -> Vec<String> {
+        name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    let of_user = words(&user);
+    words(&speaker).iter().any(|word| of_user.contains(word)) || user.contains(&speaker) || speaker.contains(&user)
 }

@@ -51,6 +51,8 @@ impl ExtractedFact {
     pub const USER: &'static str = "user";
     /// The wildcard for every value of a slot.
     pub const ANY: &'static str = "*";
+    /// The slot of a fact that takes back what was said about its value, in any slot.
+    pub const WITHDRAWN: &'static str = "withdrawn";
 
     /// Returns the value without case, punctuation, articles and plural `s`, so that equal values compare as equal.
     pub fn value_key(&self) -> String {

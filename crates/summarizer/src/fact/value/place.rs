@@ -19,7 +19,8 @@ const ZH_PLACE_NAME_MAX_CHARS: usize = 5;
 
 data! {
     DATA = "en/places.toml", "zh/places.toml";
-    Words: name_particles, the_countries, zh_common_places, zh_places, zh_place_stops, zh_place_ends, zh_region_ends;
+    Words: name_particles, the_countries, not_places, zh_common_places, zh_places, zh_place_stops, zh_place_ends;
+    Words: zh_region_ends;
     DataPattern: region, lower_place, zh_no_place, zh_place_tail;
 }
 
@@ -84,7 +85,7 @@ fn is_place(name: &str) -> bool {
         && first.len() > 1
         && first.chars().all(char::is_uppercase)
         && !DATA.the_countries.contains(first);
-    first.len() > 1 && !is_no_name && !is_acronym
+    first.len() > 1 && !is_no_name && !is_acronym && !DATA.not_places.contains(&*first.to_lowercase())
 }
 
 /// Returns the place that a Chinese text begins with. An unknown name of a few characters is a place, too, because the

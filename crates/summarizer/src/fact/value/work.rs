@@ -15,7 +15,7 @@ use crate::{
 data! {
     DATA = "en/work.toml", "zh/work.toml";
     Words: jobs, job_doubts, workplaces, employer_ends, job_ends, zh_jobs, zh_job_ends, zh_no_jobs, zh_job_verbs;
-    Words: zh_job_marks, zh_job_articles, untaught;
+    Words: platforms, zh_job_marks, zh_job_articles, untaught;
     Words: zh_employer_doubts, zh_no_employers, zh_schools, zh_no_schools;
 }
 
@@ -64,8 +64,13 @@ pub(super) fn employer(text: &str) -> Option<String> {
     let is_name = is_capitalised(bare) && words <= 5 && !begins_no_name(first);
     let has_article = ["a", "an", "the", "our"].contains(&&*first.to_lowercase());
     let is_description = has_article && words <= 6 && lower.split(' ').any(|word| DATA.workplaces.contains(word));
-    ((is_name || is_description) && !is_known_place(bare) && !lower.contains("hour") && !lower.contains("while"))
-        .then(|| one_line(bare))
+    let is_platform = DATA.platforms.contains(&*first.to_lowercase()) && words == 1;
+    ((is_name || is_description)
+        && !is_platform
+        && !is_known_place(bare)
+        && !lower.contains("hour")
+        && !lower.contains("while"))
+    .then(|| one_line(bare))
 }
 
 pub(super) fn zh_employer(text: &str) -> Option<String> {
