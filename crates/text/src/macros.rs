@@ -74,9 +74,17 @@ impl Macros {
     }
 }
 
-/// Joins the lines of an expression, without their indentation.
+/// The indentation of lines in rule files.
+const INDENTATION: &str = "  ";
+
+/// Joins the lines of an expression, without their indentation. TOML drops the line break after `'''`, so that an
+/// expression of one line may begin with its indentation, too.
 pub fn join_lines(expression: &str) -> String {
-    if expression.contains('\n') { expression.lines().map(str::trim_start).collect() } else { expression.to_owned() }
+    if expression.contains('\n') || expression.starts_with(INDENTATION) {
+        expression.lines().map(str::trim_start).collect()
+    } else {
+        expression.to_owned()
+    }
 }
 
 /// Returns the texts of a phrase with alternatives: `(a|b) c` stands for `a c` and `b c`. Parentheses do not nest.
@@ -96,6 +104,8 @@ mod tests {
         let macros: Macros = toml::from_str("who = 'i{tail}'\ntail = ['m', 're']\nself = 'x{self}'").unwrap();
         assert_eq!(macros.expanded(r"\b{who} \d{2} \p{Han} {other}"), r"\b(?:i(?:m|re)) \d{2} \p{Han} {other}");
         assert_eq!(macros.expanded("a\n  {tail}\n  b{"), "a(?:m|re)b{");
+        assert_eq!(macros.expanded("    a {tail}"), "a (?:m|re)");
+        assert_eq!(macros.expanded(" a"), " a");
         assert!(macros.expanded("{self}").ends_with("x{self}))))))"), "a part that contains itself ends");
     }
 
