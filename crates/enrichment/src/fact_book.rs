@@ -189,7 +189,7 @@ impl FactBook {
             let new = new.filter(|fact| !blocked.contains(&fact.id));
             let new = new.filter_map(|fact| review.apply(source_of(&fact), fact));
             let (for_review, accepted): (Vec<Record>, Vec<Record>) = new.partition(|fact| fact.state == State::Pending);
-            let changes = reconcile(&accepted, &known);
+            let changes = reconcile(&accepted, &self.with_evidence(&person, known).await?);
             if changes.is_empty() && for_review.is_empty() {
                 return Ok(());
             }
@@ -226,7 +226,8 @@ impl FactBook {
         new: &[Record],
         sources: &[Record],
     ) -> Result<Vec<Write>> {
-        let mut known = self.all(person).await?;
+        let known = self.all(person).await?;
+        let mut known = self.with_evidence(person, known).await?;
         for record in &accepted {
             let is_same = |known: &&mut Record| known.id == record.id && known.scope == record.scope;
             match known.iter_mut().find(is_same) {
@@ -247,6 +248,21 @@ impl FactBook {
         };
         let unchanged: Vec<Write> = accepted.into_iter().filter(is_unchanged).map(to_update).collect();
         Ok(changes.into_iter().filter_map(|change| to_write(change, sources)).chain(unchanged).collect())
+    }
+
+    /// Returns the facts without those that were revoked with their evidence. A fact that was revoked by itself still
+    /// ends older ones, but a statement that was taken back ends nothing.
+    async fn with_evidence(&self, person: &Scope, mut facts: Vec<Record>) -> Result<Vec<Record>> {
+        let revoked = facts.iter().filter(|fact| fact.state == State::Revoked);
+        let evidence: Vec<RecordId> = revoked.flat_map(|fact| fact.derived_from.clone()).collect();
+        if evidence.is_empty() {
+            return Ok(facts);
+        }
+        let evidence = self.store.get_all(&person.namespace(), &evidence).await?.into_iter().flatten();
+        let active: BTreeSet<RecordId> =
+            evidence.filter(|record| record.state == State::Active).map(|record| record.id).collect();
+        facts.retain(|fact| fact.state != State::Revoked || fact.derived_from.iter().all(|id| active.contains(id)));
+        Ok(facts)
     }
 
     /// Returns a fact as a record. Its id depends on the revisions of its evidence, so that the tombstone of a fact

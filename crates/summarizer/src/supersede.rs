@@ -7,7 +7,7 @@ mod change;
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp};
+use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp, history::FormerState};
 use serde_json::json;
 
 pub use self::change::{Change, ChangeKind};
@@ -35,8 +35,9 @@ use crate::{
 ///
 /// The result depends only on the facts, not on their order of arrival. A second call with the same facts changes
 /// nothing. Facts are compared within one tenant, user, agent and branch, in any session. Records without a fact and
-/// facts that were revoked or deleted are ignored and never restored. Without new facts, the call repairs the states
-/// after some of the existing facts were deleted.
+/// deleted facts are ignored. A fact that held and was revoked stays revoked, and those that it ended or that repeat it
+/// do not hold again: only a later statement changes that. A caller leaves out the facts that were revoked because
+/// their evidence was. Without new facts, the call repairs the states after some of the existing facts were deleted.
 ///
 /// Every change can be undone.
 pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
@@ -71,7 +72,7 @@ pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
         }
         compute_ends(&mut group);
         group.retain(|state| slot == ExtractedFact::WITHDRAWN || !state.is_withdrawal());
-        for state in group {
+        for state in group.into_iter().filter(|state| state.retired_at.is_none()) {
             let before = known.get(&(person.clone(), state.record.id)).copied();
             changes.extend(to_change(state, before));
         }
@@ -104,9 +105,15 @@ fn person_key(record: &Record) -> PersonKey {
     [scope.tenant().to_owned(), part(scope.user_name()), part(scope.agent()), part(scope.branch())]
 }
 
-/// Returns true for facts whose state is computed. Revoked and deleted ones keep their state.
+/// Returns true for facts that are compared. Retired ones keep their state, but still end older facts.
 fn has_computed_state(record: &Record) -> bool {
-    matches!(record.state, State::Active | State::Superseded)
+    matches!(record.state, State::Active | State::Superseded) || retired_at(record).is_some()
+}
+
+/// Returns the time at which a fact that held was revoked.
+fn retired_at(record: &Record) -> Option<Timestamp> {
+    let former = FormerState::all_of(record).pop().filter(|_| record.state == State::Revoked)?;
+    matches!(former.state, State::Active | State::Superseded).then_some(former.until)
 }
 
 /// A fact with its record and its computed state.
@@ -119,6 +126,8 @@ struct FactState {
     /// `None` while the fact holds.
     end: Option<FactEnd>,
     confirmed_by: Vec<RecordId>,
+    /// The time at which the fact was revoked. `None` if it was not.
+    retired_at: Option<Timestamp>,
 }
 
 /// The reason why a fact does not hold, with the fact that caused it.
@@ -131,7 +140,8 @@ enum FactEnd {
 
 impl FactState {
     fn new(record: Record, fact: ExtractedFact) -> Self {
-        Self { key: fact.value_key(), record, fact, end: None, confirmed_by: Vec::new() }
+        let retired_at = retired_at(&record);
+        Self { key: fact.value_key(), record, fact, end: None, confirmed_by: Vec::new(), retired_at }
     }
 
     /// The order in which facts were stated. A denial comes before a new value of the same time.
@@ -225,7 +235,8 @@ fn compute_ends(group: &mut [FactState]) {
             let repeats = older.key == newest.key
                 || (is_single && newest.fact.polarity == Polarity::Positive && is_part_of(&newest.key, &older.key));
             if same_polarity {
-                if repeats && same_boundedness && is_valid_at(older, begins) {
+                let is_retired = older.retired_at.is_some_and(|retired_at| retired_at < begins);
+                if repeats && same_boundedness && is_valid_at(older, begins) && !is_retired {
                     newest.end = Some(FactEnd::Merged(older.record.id));
                     older.confirmed_by.push(id);
                     break;

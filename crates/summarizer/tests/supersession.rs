@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 use memory_engine_core::{Kind, ManualClock, Record, RecordId, Role, Scope, State, Timestamp};
 use memory_engine_summarizer::{Change, ChangeKind, ExtractedFact, RuleFacts, fact_keys, reconcile, render};
 use proptest::prelude::*;
+use serde_json::json;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -192,6 +193,48 @@ fn revoked_facts_stay_revoked_and_supersede_nothing() {
     records.push(wrong.clone());
     assert!(add_facts(&mut records, &facts_on(1, "I live in Denver")).is_empty());
     assert_eq!(records[1], wrong);
+}
+
+#[test]
+fn a_fact_that_was_retired_by_hand_revives_no_older_one() {
+    for (older, wrong, repeated, again) in [
+        ("我在腾讯工作", "我在华为工作", "我在华为工作", "我在腾讯工作"),
+        ("I live in Porto", "I live in Lisbon", "I live in Lisbon", "I live in Porto"),
+    ] {
+        let mut records = Vec::new();
+        for (text, n) in [older, wrong, repeated].iter().zip(0..) {
+            add_facts(&mut records, &facts_on(n, text));
+        }
+        let retired = records.iter_mut().find(|record| record.state == State::Active).unwrap();
+        retired.state = State::Revoked;
+        let former = json!([{ "state": State::Active, "since": day(2), "until": day(3) }]);
+        retired.metadata.insert("former_states".into(), former);
+        assert!(reconcile(&[], &records).is_empty(), "{older}: nothing holds again");
+        // A later statement counts, also of the value that was retired.
+        for text in [again, wrong] {
+            let mut records = records.clone();
+            add_facts(&mut records, &facts_on(4, text));
+            let (now, _) = rendered_facts(&records, 4);
+            assert_eq!(now.len(), 1, "{text}: {now:?}");
+        }
+    }
+}
+
+#[test]
+fn a_subject_that_is_taken_back_ends_its_facts() {
+    for (said, taken_back, left) in [
+        ("I'm allergic to walnuts and cats", "Forget what I said about walnuts", "The user is allergic to cats."),
+        ("I work at Google and live in Leeds", "Never mind what I told you about my job", "The user lives in Leeds."),
+        ("我喜欢咖啡和爬山", "忘掉我说的咖啡", "用户喜欢爬山。"),
+    ] {
+        let mut records = Vec::new();
+        add_facts(&mut records, &facts_on(0, said));
+        add_facts(&mut records, &facts_on(1, taken_back));
+        let (now, _) = rendered_facts(&records, 1);
+        let now: Vec<&String> =
+            now.iter().filter(|text| !text.contains("took back") && !text.contains("收回")).collect();
+        assert_eq!(now, [left], "{said}");
+    }
 }
 
 #[test]
