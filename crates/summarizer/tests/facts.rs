@@ -4,7 +4,7 @@
 mod tables;
 
 use memory_engine_core::{Kind, ManualClock, Record, Role, Scope, Timestamp, Trust};
-use memory_engine_summarizer::{Cardinality, ExtractedFact, Polarity, RuleFacts};
+use memory_engine_summarizer::{Cardinality, ExtractedFact, Polarity, RuleFacts, reconcile};
 use tables::{CHINESE, CHINESE_WITHOUT_FACTS, ENGLISH, ENGLISH_WITHOUT_FACTS};
 
 /// A Wednesday.
@@ -174,6 +174,36 @@ fn named_speakers_are_the_subject() {
     said.speaker = Some("Joanna".into());
     let fact = RuleFacts::built_in().unwrap().facts(&[said]).remove(0);
     assert_eq!((fact.subject.as_str(), fact.text.as_str()), ("Joanna", "Joanna is allergic to cats."));
+}
+
+#[test]
+fn a_named_speaker_who_is_not_the_user_is_the_subject() {
+    let rules = RuleFacts::built_in().unwrap();
+    let said_by = |user: &str, speaker: &str, text: &str| {
+        let mut said = turn(Role::USER, text);
+        said.scope = Scope::user(user).unwrap();
+        said.speaker = Some(speaker.into());
+        rules.facts(&[said]).remove(0)
+    };
+    for (user, speaker, subject) in [
+        ("lin", "Lin", ExtractedFact::USER),
+        ("lin", "Lin Chen", ExtractedFact::USER),
+        ("lin_chen", "Lin", ExtractedFact::USER),
+        ("default", "Tom", ExtractedFact::USER),
+        ("family", "Ava", "Ava"),
+        ("lin", "Noah", "Noah"),
+        ("lin", "小周", "小周"),
+    ] {
+        let fact = said_by(user, speaker, "I live in Lisbon");
+        assert_eq!(fact.subject, subject, "{speaker} of {user}");
+    }
+    // One person's statement ends no fact of another.
+    let scope = Scope::user("family").unwrap();
+    let ava = said_by("family", "Ava", "I live in Porto");
+    let noah = said_by("family", "Noah", "I live in Lisbon");
+    let records = [ava, noah].map(|fact| fact.to_record(&scope, fact.said_at));
+    let changes = reconcile(&records[1..], &records[..1]);
+    assert!(changes.iter().all(|change| change.before.is_none()), "{changes:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Decides whether a sentence is a statement of the speaker: not a question, supposition, quotation or role play.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use memory_engine_core::text::{is_han, normalize};
 
@@ -25,7 +25,8 @@ data! {
     DATA = "en/assertion.toml", "zh/assertion.toml";
     DataPattern: quoted, first_person, staged, order, unreal, reported, tail, asked, question_follows, label;
     DataPattern: mail, played;
-    DataPattern: own_label, lead, zh_lead, factive;
+    DataPattern: own_label, lead, zh_lead, factive, cantonese;
+    BTreeMap<String, String>: in_mandarin;
 }
 
 /// Masks, byte for byte, the text that the speaker does not state: longer quotations, stage directions between
@@ -85,7 +86,9 @@ fn requested_text(text: &str) -> Option<Range<usize>> {
 /// each masked run one mask character. Case is kept.
 pub(super) fn normalise_sentence(masked: &str) -> String {
     let mut plain = String::with_capacity(masked.len());
-    for c in masked.chars() {
+    for c in
+        DATA.cantonese.replace_all(masked, |found| DATA.in_mandarin.get(&found[0]).cloned().unwrap_or_default()).chars()
+    {
         match c {
             '’' | '‘' | '＇' => plain.push('\''),
             MASK if plain.ends_with(MASK) => {}

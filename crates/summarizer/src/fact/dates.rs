@@ -9,6 +9,9 @@ use memory_engine_text::Words;
 
 use crate::data::{DataPattern, data};
 
+/// Maximum number of days of a date: "this year" is no date of an appointment.
+const PLAN_MAX_DAYS: i64 = 31;
+
 /// The day or days of an appointment, from the start of the first one to the end of the last one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DatePhrase {
@@ -31,7 +34,9 @@ pub(super) fn future_dates(sentence: &str, said_at: Timestamp, zone: &TimeZone) 
     for window in windows(sentence, said_at, zone).into_iter().filter(|window| window.exactness != Exactness::Rough) {
         let days = days(&window, &sentence[window.range.clone()], today, zone);
         let future_days = days.filter(|(_, next)| *next > today);
-        let phrase = future_days.and_then(|(first, next)| date_phrase(first, next, zone));
+        let is_dated =
+            |(first, next): &(Date, Date)| first.checked_add(PLAN_MAX_DAYS.days()).is_ok_and(|end| *next <= end);
+        let phrase = future_days.filter(is_dated).and_then(|(first, next)| date_phrase(first, next, zone));
         found.extend(phrase.map(|phrase| (window.range, phrase)));
     }
     for (range, weekday) in weekdays(sentence) {

@@ -1,5 +1,5 @@
-//! Sentences about an earlier statement of the speaker: "Forget that I live in Porto", "I'm not a nurse", "My name is not
-//! Tom, it's Tim".
+//! Sentences about an earlier statement of the speaker: "Forget that I live in Porto", "I'm not a nurse", "My name is
+//! not Tom, it's Tim".
 
 use std::collections::BTreeMap;
 

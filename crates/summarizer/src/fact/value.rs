@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 pub(super) use self::likes::is_category;
 use self::{
-    life::{activity, animal, foods, habit, illnesses, languages, possession},
+    life::{activity, animal, fear, foods, habit, illnesses, languages, possession},
     likes::{liked, zh_liked},
     number::number,
     person::{date, full_name},
@@ -71,6 +71,7 @@ fn reader(name: &str) -> Option<fn(&str) -> Vec<String>> {
         "zh-known-place" => |text| at_most_one(zh_known_place(text)),
         "zh-place" => |text| at_most_one(zh_place(text)),
         "zh-from" => |text| at_most_one(zh_native_place(text)),
+        "fear" => |text| at_most_one(fear(text)),
         "animal" => |text| at_most_one(animal(text)),
         "illness" => illnesses,
         "habit" => |text| at_most_one(habit(text)),

@@ -24,7 +24,7 @@ pub(crate) const ENGLISH: &[(&str, &str)] = &[
     ("I'm a 34 year old nurse", "+age=34 | +job=34 year old nurse"),
     ("My birthday is March 14th.", "+birthday=March 14th"),
     ("my birthday's on the 3rd of June", "+birthday=the 3rd of June"),
-    ("I'm a software engineer at a small startup.", "+job=software engineer"),
+    ("I'm a software engineer at a small startup.", "+job=software engineer | +workplace=a small startup"),
     ("I work as a nurse in a children's hospital", "+job=nurse"),
     ("I am currently working as a barista", "+job=barista"),
     ("I work at Google.", "+workplace=Google"),

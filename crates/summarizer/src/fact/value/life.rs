@@ -14,10 +14,10 @@ use crate::{
 
 data! {
     DATA = "en/life.toml", "zh/life.toml", "en/edibles.toml", "zh/edibles.toml";
-    Words: edible, zh_edible, zh_edible_ends, zh_no_edible_ends;
+    Words: fears, language_tails, zh_no_possession, edible, zh_edible, zh_edible_ends, zh_no_edible_ends;
     Words: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
     Words: zh_classifiers, zh_no_illness, doing_deictic, zh_no_doing, no_animal, no_habits, incomplete_habit_ends;
-    DataPattern: illness, zh_illness, language, zh_language, zh_possession;
+    DataPattern: illness, illness_end, zh_illness, language, zh_language, zh_possession;
     BTreeMap<String, String>: conditions, gerunds, habits;
 }
 
@@ -79,7 +79,9 @@ pub(super) fn illnesses(text: &str) -> Vec<String> {
         return items(text).iter().filter_map(|item| zh_illness(without_particles(item))).collect();
     }
     let condition = DATA.conditions.get(&text.to_lowercase()).cloned();
-    let known = condition.or_else(|| DATA.illness.first(text).map(|known| without_fillers(known).to_owned()));
+    let named = DATA.illness.find(text).filter(|found| DATA.illness_end.is_match(&text[found.end()..].to_lowercase()));
+    let noun = |known: &str| DATA.conditions.get(&known.to_lowercase()).map_or(known, String::as_str).to_owned();
+    let known = condition.or_else(|| named.map(|found| noun(without_fillers(found.as_str()))));
     known.into_iter().collect()
 }
 
@@ -88,7 +90,14 @@ fn zh_illness(text: &str) -> Option<String> {
     let length = known.chars().count();
     let is_excluded = DATA.zh_no_illness.any_in(known.trim_end_matches("不耐受").trim_end_matches("不耐"));
     let fits = length >= 2 && !is_excluded && text.chars().count() <= length + 4;
-    fits.then(|| known.trim_start_matches(['点', '一']).to_owned())
+    let known = known.trim_start_matches(['点', '一']);
+    fits.then(|| DATA.conditions.get(known).map_or(known, String::as_str).to_owned())
+}
+
+/// Returns a lasting fear.
+pub(super) fn fear(text: &str) -> Option<String> {
+    let bare = if has_han(text) { without_particles(text) } else { without_fillers(cut(text)) };
+    DATA.fears.contains(&*bare.to_lowercase()).then(|| bare.to_owned())
 }
 
 pub(super) fn habit(text: &str) -> Option<String> {
@@ -120,15 +129,20 @@ pub(super) fn languages(text: &str) -> Vec<String> {
 
 fn language(pattern: &DataPattern, part: &str) -> Option<String> {
     let known = pattern.first(part)?;
-    let other_chars = part.chars().count() - known.chars().count();
-    let max_other_chars = if has_han(part) { 4 } else { 10 };
-    (other_chars <= max_other_chars && !part.to_lowercase().contains("teacher")).then(|| known.to_owned())
+    let other = part.replacen(known, "", 1).to_lowercase();
+    let fits = if has_han(part) {
+        other.chars().count() <= 4
+    } else {
+        other.split_whitespace().all(|word| DATA.language_tails.contains(word))
+    };
+    fits.then(|| known.to_owned())
 }
 
 pub(super) fn possession(text: &str) -> Option<String> {
     if has_han(text) {
         let bare = without_particles(text);
-        return DATA.zh_possession.is_match(bare).then(|| with_numeral(bare));
+        let is_possession = DATA.zh_possession.is_match(bare) && !DATA.zh_no_possession.any_in(bare);
+        return is_possession.then(|| with_numeral(bare));
     }
     let whole = format!(" {} ", cut(text).to_lowercase());
     let is_excluded = DATA.no_possession.iter().any(|words| whole.contains(&format!(" {words} ")));

@@ -85,7 +85,10 @@ fn is_place(name: &str) -> bool {
         && first.len() > 1
         && first.chars().all(char::is_uppercase)
         && !DATA.the_countries.contains(first);
-    first.len() > 1 && !is_no_name && !is_acronym && !DATA.not_places.contains(&*first.to_lowercase())
+    first.len() > 1
+        && !is_no_name
+        && !is_acronym
+        && !bare.to_lowercase().split(' ').any(|word| DATA.not_places.contains(word))
 }
 
 /// Returns the place that a Chinese text begins with. An unknown name of a few characters is a place, too, because the

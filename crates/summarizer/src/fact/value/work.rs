@@ -15,7 +15,7 @@ use crate::{
 data! {
     DATA = "en/work.toml", "zh/work.toml";
     Words: jobs, job_doubts, workplaces, employer_ends, job_ends, zh_jobs, zh_job_ends, zh_no_jobs, zh_job_verbs;
-    Words: platforms, zh_job_marks, zh_job_articles, untaught;
+    Words: platforms, zh_job_doubts, zh_job_marks, zh_job_articles, untaught;
     Words: zh_employer_doubts, zh_no_employers, zh_schools, zh_no_schools;
 }
 
@@ -38,7 +38,8 @@ pub(super) fn zh_job(text: &str) -> Option<String> {
     let bare = after_marks.min_by_key(|job| job.len()).unwrap_or(bare);
     let bare = DATA.zh_job_articles.strip_start(bare).unwrap_or(bare);
     let is_job = DATA.zh_jobs.any_ends(bare) || (DATA.zh_job_ends.any_ends(bare) && bare.chars().count() > 1);
-    let is_excluded = DATA.zh_no_jobs.any_ends(bare) || DATA.zh_job_verbs.any_starts(bare);
+    let is_excluded =
+        DATA.zh_no_jobs.any_ends(bare) || DATA.zh_job_verbs.any_starts(bare) || DATA.zh_job_doubts.any_in(text);
     let fits = is_job && !is_excluded && bare.chars().count() <= 10;
     (fits && !is_deictic(bare) && !bare.contains(['不', '想', '没', '像'])).then(|| bare.to_owned())
 }
@@ -64,13 +65,18 @@ pub(super) fn employer(text: &str) -> Option<String> {
     let is_name = is_capitalised(bare) && words <= 5 && !begins_no_name(first);
     let has_article = ["a", "an", "the", "our"].contains(&&*first.to_lowercase());
     let is_description = has_article && words <= 6 && lower.split(' ').any(|word| DATA.workplaces.contains(word));
-    let is_platform = DATA.platforms.contains(&*first.to_lowercase()) && words == 1;
+    let is_platform = DATA.platforms.contains(&*first.to_lowercase()) && !words_after_first_are_capitalised(bare);
     ((is_name || is_description)
         && !is_platform
         && !is_known_place(bare)
         && !lower.contains("hour")
         && !lower.contains("while"))
     .then(|| one_line(bare))
+}
+
+/// Returns true for a name of several words, such as "Slack Technologies".
+fn words_after_first_are_capitalised(name: &str) -> bool {
+    name.split_whitespace().skip(1).any(is_capitalised)
 }
 
 pub(super) fn zh_employer(text: &str) -> Option<String> {
