@@ -298,7 +298,8 @@ fn to_change(state: FactState, before: Option<&Record>) -> Option<Change> {
     if !confirmed_by.is_empty() {
         record.metadata.insert(keys::CONFIRMED_BY.to_owned(), json!(confirmed_by));
     }
-    if end.is_some() {
+    // A withdrawal is an act. It is kept with the facts that it ended, but does not hold.
+    if end.is_some() || fact.slot == ExtractedFact::WITHDRAWN {
         record.state = State::Superseded;
     }
     if let Some(FactEnd::Superseded(_, at) | FactEnd::Retracted(_, at)) = end {

@@ -117,3 +117,24 @@ async fn the_reason_of_a_retraction_outlives_a_derived_profile() {
         assert_eq!(memory.history().retractions(&lin(), 9).await.unwrap()[0].reason, "");
     }
 }
+
+#[tokio::test]
+async fn a_fact_that_is_retracted_by_itself_revives_no_older_one() {
+    for backend in Backend::all() {
+        let builder = backend.builder().enrichment(EnrichmentOptions::rules().unwrap()).background(false);
+        let memory = builder.build().await.unwrap();
+        say(&memory, &monday(), "I live in Porto.").await;
+        let lisbon = say(&memory, &monday(), "I live in Lisbon.").await;
+        let texts =
+            async || -> Vec<String> { memory.facts(&lin()).await.unwrap().into_iter().map(|fact| fact.text).collect() };
+        let facts = memory.facts(&lin()).await.unwrap();
+        assert_eq!(facts.len(), 1);
+        let retraction = memory.history().retract(&lin(), &[facts[0].id], "wrong").await.unwrap();
+        assert!(texts().await.is_empty(), "Porto was superseded by a statement");
+        memory.history().restore(&lin(), retraction.id).await.unwrap();
+        assert_eq!(texts().await, ["The user lives in Lisbon."]);
+        // With its turn, the statement was never made.
+        memory.history().retract(&lin(), &[lisbon], "wrong").await.unwrap();
+        assert_eq!(texts().await, ["The user lives in Porto."]);
+    }
+}

@@ -104,6 +104,6 @@ fn en_date(text: &str) -> Option<String> {
         && bare.chars().any(|c| c.is_ascii_digit())
         && bare.split_whitespace().count() <= 5;
     let is_year = bare.len() == 4 && bare.parse().is_ok_and(|year| BIRTH_YEARS.contains(&year));
-    let is_month = DATA.months.contains(&*bare.to_lowercase());
+    let is_month = DATA.months.contains(&bare.to_lowercase());
     (is_day || is_year || is_month).then(|| bare.to_owned())
 }

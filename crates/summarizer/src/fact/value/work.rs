@@ -65,7 +65,7 @@ pub(super) fn employer(text: &str) -> Option<String> {
     let is_name = is_capitalised(bare) && words <= 5 && !begins_no_name(first);
     let has_article = ["a", "an", "the", "our"].contains(&&*first.to_lowercase());
     let is_description = has_article && words <= 6 && lower.split(' ').any(|word| DATA.workplaces.contains(word));
-    let is_platform = DATA.platforms.contains(&*first.to_lowercase()) && !words_after_first_are_capitalised(bare);
+    let is_platform = DATA.platforms.contains(&first.to_lowercase()) && !has_capitalised_second_word(bare);
     ((is_name || is_description)
         && !is_platform
         && !is_known_place(bare)
@@ -75,8 +75,8 @@ pub(super) fn employer(text: &str) -> Option<String> {
 }
 
 /// Returns true for a name of several words, such as "Slack Technologies".
-fn words_after_first_are_capitalised(name: &str) -> bool {
-    name.split_whitespace().skip(1).any(is_capitalised)
+fn has_capitalised_second_word(name: &str) -> bool {
+    name.split_whitespace().nth(1).is_some_and(is_capitalised)
 }
 
 pub(super) fn zh_employer(text: &str) -> Option<String> {
