@@ -21,6 +21,8 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-reranker", &["core", "text"]),
     ("memory-engine-scene", &["core", "text"]),
     ("memory-engine-screening", &["core", "text"]),
+    // Importers, summarizer and server read messages in one way.
+    ("memory-engine-intake", &["core", "text"]),
     ("memory-engine-synonyms", &["core", "keyword-store", "text"]),
     ("memory-engine-temporal", &["core", "text"]),
     ("memory-engine-context", &["core", "text"]),
@@ -35,7 +37,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-conformance", &["core", "graph", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-llm", &["core"]),
     // `temporal` resolves the dates of appointments against the turn that names them.
-    ("memory-engine-summarizer", &["core", "context", "llm", "temporal", "text"]),
+    ("memory-engine-summarizer", &["core", "context", "intake", "llm", "temporal", "text"]),
     ("memory-engine-http-models", &["core", "embedder", "reranker", "llm"]),
     (
         "memory-engine-indexing",
@@ -90,16 +92,15 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-companion", &["", "core", "context", "llm", "summarizer"]),
     ("memory-engine-story", &["", "core", "context", "summarizer"]),
     ("memory-engine-evidence", &["", "core", "http-models", "postgres", "vector-store"]),
-    // Reads the words of the user as the importers of agents do.
-    ("memory-engine-agent-hooks", &["", "import"]),
+    ("memory-engine-agent-hooks", &["", "intake"]),
     // Files of the model as records.
-    ("memory-engine-tool-backends", &[""]),
+    ("memory-engine-tool-backends", &["", "intake"]),
     // Readers of foreign formats yield rows; they need no engine.
-    ("memory-engine-import", &["core", "text", "sqlite3mc"]),
+    ("memory-engine-import", &["core", "intake", "text", "sqlite3mc"]),
     // Pure functions over JSON.
     ("memory-engine-dialects", &[]),
-    ("memory-engine-server", &["", "agent-hooks", "companion", "dialects", "http-models", "tool-backends"]),
-    ("memory-engine-cli", &["", "agent-hooks", "companion", "http-models", "import", "server"]),
+    ("memory-engine-server", &["", "agent-hooks", "companion", "dialects", "http-models", "intake", "tool-backends"]),
+    ("memory-engine-cli", &["", "agent-hooks", "companion", "http-models", "import", "intake", "server"]),
     ("memory-engine-benches", &[""]),
     // The examples show that facade, recipes and server are enough.
     ("aicy-companion", &["", "companion", "server"]),
@@ -119,6 +120,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "graph",
             "http-models",
             "import",
+            "intake",
             "keyword-store",
             "llm",
             "postgres",

@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+mod boilerplate;
+mod code;
+mod injected;
+mod message;
+mod surrogates;
+mod tasks;
+mod thoughts;
+
+pub use injected::without_injected;
+pub use message::{UserMessage, model_words, note_words, prompt_words};
+pub use surrogates::without_lone_surrogates;
+pub use tasks::is_client_task;
