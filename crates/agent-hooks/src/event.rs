@@ -1,7 +1,7 @@
 //! Events of an agent.
 
 use memory_engine::{Error, Result};
-use memory_engine_import::user_words;
+use memory_engine_intake::prompt_words;
 
 /// An event of an agent, independent of the agent's format.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +80,6 @@ impl HookEvent {
     /// prompt of a scheduled task, a sub-agent or another session, a command, or a generated notice.
     pub fn user_words(&self) -> Option<String> {
         let is_prompt = self.kind == HookKind::UserPrompt && self.is_from_user;
-        is_prompt.then(|| user_words(&self.text)).flatten()
+        is_prompt.then(|| prompt_words(&self.text)).flatten()
     }
 }

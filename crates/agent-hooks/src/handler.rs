@@ -10,7 +10,7 @@ use memory_engine::{
     },
     recall::Retrievers,
 };
-use memory_engine_import::user_words;
+use memory_engine_intake::{model_words, prompt_words};
 use tokio::time::timeout;
 
 use crate::{
@@ -197,7 +197,7 @@ impl AgentHooks {
     /// # Errors
     /// `InvalidInput` for a session name that is not valid; the error of the store.
     pub async fn preview_prompt(&self, user: &Scope, session: &str, prompt: &str) -> Result<Option<PromptPreview>> {
-        let Some(words) = user_words(prompt) else { return Ok(None) };
+        let Some(words) = prompt_words(prompt) else { return Ok(None) };
         let session = user.clone().with_session(session)?;
         let turns = self.session_turns(&session).await?;
         let injector = self.injector.clone().with_trace();
@@ -236,10 +236,11 @@ impl AgentHooks {
 
     /// Stores the reply to a stored prompt. A reply to another prompt, such as that of a scheduled task, is not stored.
     async fn store_reply(&self, session: &Scope, event: &HookEvent) -> Result<Option<RecordId>> {
-        if event.text.is_empty() {
+        let words = model_words(&event.text);
+        if words.trim().is_empty() {
             return Ok(None);
         }
-        let turn = Turn::assistant(&event.text).with_scene(SCENE);
+        let turn = Turn::assistant(words).with_scene(SCENE);
         let (prompt, turn) = match &event.turn_id {
             Some(id) => {
                 let prompt = RecordId::named(session, &message_id(id, "user"));

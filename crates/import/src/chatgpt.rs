@@ -1,37 +1,41 @@
-//! Reads the file `conversations.json` of a data export of ChatGPT.
+//! Reads the conversations of a data export of ChatGPT.
 
-use std::{collections::BTreeSet, io::BufRead};
+use std::{collections::BTreeSet, io::BufRead, path::Path};
 
 use serde_json::{Map, Value};
 
 use crate::{
     error::{ImportError, RowError},
-    json_array::JsonArray,
-    row::{ImportedTurn, Row, convert_time, is_blank},
+    exports::{self, ExportFormat},
+    row::{ImportRows, ImportedTurn, Row, convert_time, is_blank},
 };
 
 /// The types of content that are words of a participant.
 const CONTENT_TYPES: [&str; 2] = ["text", "multimodal_text"];
 
+const FORMAT: ExportFormat =
+    ExportFormat { program: "ChatGPT", key: "mapping", title: "title", read: read_conversation };
+
 /// Reads the conversations. A row is a conversation: the branch that ends with its current message.
 ///
 /// Messages of the system and of tools, calls of tools, hidden messages and images are skipped. The id of a
 /// conversation becomes the session, and the id of a message the id of its turn.
-pub fn rows(input: impl BufRead) -> impl Iterator<Item = Result<Row, ImportError>> {
-    JsonArray::new(input).zip(1..).map(|(element, number)| {
-        let (conversation, bytes) = element?;
-        let title = conversation.get("title").and_then(Value::as_str).unwrap_or_default();
-        let place = format!("conversation {number} ({title})");
-        if conversation.get("mapping").is_none() && number == 1 {
-            return Err(ImportError::NoConversations { program: "ChatGPT", key: "mapping" });
-        }
-        Ok(Row { place, number, bytes, turns: read_conversation(&conversation) })
-    })
+pub fn rows(input: impl BufRead + 'static) -> impl Iterator<Item = Result<Row, ImportError>> {
+    exports::conversations(input, FORMAT)
+}
+
+/// Reads the conversations of a file, or of all files `conversations….json` in a folder or a ZIP archive, as
+/// [`rows`] does. Returns the rows, and the size of the files in bytes.
+///
+/// # Errors
+/// If the path cannot be read, or a folder or an archive has no such file.
+pub fn export_rows(path: &Path) -> Result<(ImportRows, u64), ImportError> {
+    exports::rows(path, FORMAT)
 }
 
 fn read_conversation(conversation: &Value) -> Result<Vec<ImportedTurn>, RowError> {
     let Some(nodes) = conversation.get("mapping").and_then(Value::as_object) else {
-        return Err(RowError::WrongType { key: "mapping", expected: "an object of messages" });
+        return Err(RowError::WrongType { key: "mapping", expected: "object of messages" });
     };
     let id = ["conversation_id", "id"].iter().find_map(|key| conversation.get(*key)?.as_str());
     let mut turns = Vec::new();

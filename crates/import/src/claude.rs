@@ -1,34 +1,38 @@
-//! Reads the file `conversations.json` of a data export of Claude.
+//! Reads the conversations of a data export of Claude.
 
-use std::io::BufRead;
+use std::{io::BufRead, path::Path};
 
 use serde_json::{Map, Value, json};
 
 use crate::{
     error::{ImportError, RowError},
-    json_array::JsonArray,
-    row::{ImportedTurn, Row, is_blank},
+    exports::{self, ExportFormat},
+    row::{ImportRows, ImportedTurn, Row, is_blank},
 };
+
+const FORMAT: ExportFormat =
+    ExportFormat { program: "Claude", key: "chat_messages", title: "name", read: read_conversation };
 
 /// Reads the conversations. A row is a conversation.
 ///
 /// Calls and results of tools and thoughts of the model are skipped; the names of attached files become metadata. The
 /// id of a conversation becomes the session, and the id of a message the id of its turn.
-pub fn rows(input: impl BufRead) -> impl Iterator<Item = Result<Row, ImportError>> {
-    JsonArray::new(input).zip(1..).map(|(element, number)| {
-        let (conversation, bytes) = element?;
-        let name = conversation.get("name").and_then(Value::as_str).unwrap_or_default();
-        let place = format!("conversation {number} ({name})");
-        if conversation.get("chat_messages").is_none() && number == 1 {
-            return Err(ImportError::NoConversations { program: "Claude", key: "chat_messages" });
-        }
-        Ok(Row { place, number, bytes, turns: read_conversation(&conversation) })
-    })
+pub fn rows(input: impl BufRead + 'static) -> impl Iterator<Item = Result<Row, ImportError>> {
+    exports::conversations(input, FORMAT)
+}
+
+/// Reads the conversations of a file, or of all files `conversations….json` in a folder or a ZIP archive, as
+/// [`rows`] does. Returns the rows, and the size of the files in bytes.
+///
+/// # Errors
+/// If the path cannot be read, or a folder or an archive has no such file.
+pub fn export_rows(path: &Path) -> Result<(ImportRows, u64), ImportError> {
+    exports::rows(path, FORMAT)
 }
 
 fn read_conversation(conversation: &Value) -> Result<Vec<ImportedTurn>, RowError> {
     let Some(messages) = conversation.get("chat_messages").and_then(Value::as_array) else {
-        return Err(RowError::WrongType { key: "chat_messages", expected: "a list of messages" });
+        return Err(RowError::WrongType { key: "chat_messages", expected: "list of messages" });
     };
     let mut turns = Vec::new();
     for message in messages {

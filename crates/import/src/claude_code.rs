@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use memory_engine_intake::prompt_words;
 use serde_json::{Map, Value};
 
 use crate::{
     chat_files::{self, Message, ReadLine},
     error::ImportError,
     row::ImportRows,
-    user_words::user_words,
 };
 
 /// Reads a transcript, or all transcripts in a folder. Returns the rows, and the size of the files in bytes.
@@ -39,7 +39,7 @@ impl ReadLine for ClaudeCode {
         let text = content_text(object.get("message")?.get("content")?)?;
         Some(Message {
             is_user,
-            text: if is_user { user_words(&text)? } else { text },
+            text: if is_user { prompt_words(&text)? } else { text },
             id: object.get("uuid").cloned().unwrap_or_default(),
             time: object.get("timestamp").cloned().unwrap_or_default(),
             session: object.get("sessionId").and_then(Value::as_str).map(str::to_owned),

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use memory_engine_intake::prompt_words;
 use serde_json::{Map, Value, json};
 
 use crate::{
     chat_files::{self, Message, ReadLine},
     error::ImportError,
     row::ImportRows,
-    user_words::user_words,
 };
 
 /// Reads a transcript, or all transcripts in a folder. Returns the rows, and the size of the files in bytes.
@@ -51,7 +51,7 @@ impl ReadLine for Codex {
         };
         let texts: Vec<&str> = blocks.iter().filter(is_text).filter_map(|block| block.get("text")?.as_str()).collect();
         let text = texts.join("\n");
-        let text = if is_user { user_words(&text)? } else { text };
+        let text = if is_user { prompt_words(&text)? } else { text };
         if text.trim().is_empty() {
             return None;
         }

@@ -98,13 +98,29 @@ pub enum ImportError {
     #[error("there is no Markdown file (.md) in {}", .0.display())]
     NoNotes(PathBuf),
     /// The file is not an export of conversations.
-    #[error("it is no list of conversations; an export of {program} is a list of objects with \"{key}\"")]
+    #[error(
+        "there is no conversation in it, but {seen}; an export of {program} is a list of objects with \"{key}\", or a \
+         folder or ZIP archive with the file conversations.json"
+    )]
     NoConversations {
         /// The program whose export was expected.
         program: &'static str,
         /// The key of its conversations.
         key: &'static str,
+        /// The contents of the file.
+        seen: String,
     },
+    /// A folder or an archive without files of conversations.
+    #[error("there is no conversations.json or conversations-000.json in {}; its files: {seen}", .path.display())]
+    NoExport {
+        /// The folder or archive.
+        path: PathBuf,
+        /// The names of the other files.
+        seen: String,
+    },
+    /// A ZIP archive, or a file in it, cannot be read.
+    #[error("the ZIP archive cannot be read: {0}; unpack it, and import the folder")]
+    Zip(String),
     /// The file is not an agent file of Letta.
     #[error(
         "it is no agent file of Letta; one is an object with \"agents\" and \"blocks\", or with \"core_memory\" and \
@@ -208,6 +224,23 @@ pub enum RowError {
     RepeatedKey {
         /// The key.
         key: String,
+    },
+    /// An element of a list is not JSON.
+    #[error("it is no JSON (its line {line}, column {column})")]
+    BrokenElement {
+        /// The line, from the beginning of the element, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// The file ends within an element of a list.
+    #[error("the file ends within it; export it again")]
+    CutOff,
+    /// A line of a chat looks like the beginning of a message, but its date or time cannot be read.
+    #[error("it looks like the beginning of a message, but its date or time cannot be read: {beginning}")]
+    UnreadableHeader {
+        /// The beginning of the line.
+        beginning: String,
     },
     /// The line is JSON, but not an object.
     #[error("it is no JSON object; write {{\"text\": \"…\"}}")]

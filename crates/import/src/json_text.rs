@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use memory_engine_intake::without_lone_surrogates;
 use serde_json::value::RawValue;
 
 use crate::error::ImportError;
@@ -14,7 +15,7 @@ pub(crate) struct JsonText {
 }
 
 impl JsonText {
-    /// Reads a whole file. Removes a byte order mark.
+    /// Reads a whole file. Removes a byte order mark, and replaces lone surrogates.
     ///
     /// # Errors
     /// If the file cannot be read, or is not UTF-8.
@@ -23,7 +24,8 @@ impl JsonText {
         input.read_to_end(&mut bytes)?;
         let text =
             String::from_utf8(bytes).map_err(|e| ImportError::NotUtf8 { byte: e.utf8_error().valid_up_to() + 1 })?;
-        Ok(Self::new(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)))
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        Ok(Self::new(without_lone_surrogates(text).into_owned()))
     }
 
     /// Takes a text.

@@ -1,6 +1,7 @@
 //! Rows of a source, and the turns that they contain.
 
 use jiff::civil::DateTime;
+use memory_engine_intake::{UserMessage, model_words};
 use serde_json::{Map, Value};
 
 use crate::error::{ImportError, RowError};
@@ -18,6 +19,19 @@ pub struct Row {
     pub turns: Result<Vec<ImportedTurn>, RowError>,
 }
 
+impl Row {
+    /// Returns the row with the own words of its speakers: without what agents added to prompts, tasks of clients and
+    /// the replies to them, injected memories, and thoughts of models. Turns without words are left out.
+    #[must_use]
+    pub fn with_own_words(self) -> Self {
+        let mut answers_task = false;
+        let own = |turns: Vec<ImportedTurn>| {
+            turns.into_iter().filter_map(|turn| turn.with_own_words(&mut answers_task)).collect()
+        };
+        Self { turns: self.turns.map(own), ..self }
+    }
+}
+
 /// A turn with the keys of the JSON Lines format of this project (`text`, `id`, `user`, `role`, `time` …).
 #[derive(Debug, Default)]
 pub struct ImportedTurn {
@@ -30,6 +44,32 @@ pub struct ImportedTurn {
 }
 
 impl ImportedTurn {
+    /// Returns the turn with the own words of its speaker. Other records, such as facts, are unchanged.
+    fn with_own_words(mut self, answers_task: &mut bool) -> Option<Self> {
+        let is_turn = self.keys.get("kind").is_none_or(|kind| kind == "turn");
+        let Some(Value::String(text)) = self.keys.get("text").filter(|_| is_turn) else { return Some(self) };
+        if text.trim().is_empty() {
+            return Some(self);
+        }
+        let role = self.keys.get("role").and_then(Value::as_str).unwrap_or_default();
+        let words = match role {
+            "assistant" if *answers_task => None,
+            "assistant" => Some(model_words(text)).filter(|words| !words.trim().is_empty()),
+            "" | "user" | "participant" => {
+                let message = UserMessage::of(text);
+                *answers_task = message == UserMessage::ClientTask;
+                message.own_words()
+            }
+            _ => return Some(self),
+        }?;
+        if words != *text {
+            // The vector is that of the whole text.
+            self.vector = None;
+            self.set("text", words);
+        }
+        Some(self)
+    }
+
     /// Sets a key. Ignores null.
     pub(crate) fn set(&mut self, key: &str, value: impl Into<Value>) {
         let value = value.into();
@@ -124,6 +164,42 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn turn(role: &str, kind: Option<&str>, text: &str) -> ImportedTurn {
+        let mut turn = ImportedTurn { vector: Some(vec![1.0]), ..ImportedTurn::default() };
+        turn.set("role", role);
+        turn.set("kind", kind);
+        turn.set("text", text);
+        turn
+    }
+
+    #[test]
+    fn rows_keep_the_own_words_of_their_speakers() {
+        let turns = vec![
+            turn("user", None, "<system-reminder>a</system-reminder>\nhello"),
+            turn("user", None, "Generate a short title for this conversation."),
+            turn("assistant", None, "A title"),
+            turn("user", Some("turn"), "[Request interrupted by user]"),
+            turn("assistant", None, "<think>a</think>\n你好"),
+            turn("user", Some("fact"), "[Request interrupted by user]"),
+            turn("system", None, "<think>a</think>"),
+            turn("user", None, " what is <think>? "),
+        ];
+        let row = Row { place: String::new(), number: 1, bytes: 1, turns: Ok(turns) }.with_own_words();
+        let turns = row.turns.unwrap();
+        let texts: Vec<(&str, bool)> =
+            turns.iter().map(|turn| (turn.keys["text"].as_str().unwrap(), turn.vector.is_some())).collect();
+        assert_eq!(
+            texts,
+            [
+                ("hello", false),
+                ("你好", false),
+                ("[Request interrupted by user]", true),
+                ("<think>a</think>", true),
+                (" what is <think>? ", true),
+            ]
+        );
+    }
 
     #[test]
     fn time_formats_of_other_programs_are_converted() {

@@ -9,7 +9,7 @@ use crate::chroma;
 use crate::{
     chatgpt, claude, claude_code, codex,
     error::ImportError,
-    json_lines, letta, markdown, mem0, mif,
+    exports, json_lines, letta, markdown, mem0, mif,
     row::{ImportRows, SourceRows},
     silly_tavern, tables, whatsapp, zep,
 };
@@ -36,6 +36,8 @@ pub struct ImportSource {
 pub enum Reader {
     /// Reads a file or the standard input.
     Stream(StreamReader),
+    /// Reads the standard input with the first function, and a file or a folder with the second one.
+    StreamOrPath(StreamReader, PathReader),
     /// Reads a file or a folder. Returns the rows and their size: in rows for Chroma, in bytes otherwise.
     Path(PathReader),
 }
@@ -74,7 +76,8 @@ pub const SOURCES: &[ImportSource] = &[
     path("sillytavern", "A chat of SillyTavern, or a folder of them", |path, options| {
         silly_tavern::rows(path, options.scope)
     }),
-    stream("mem0", "The result of mem0's get_all, from a server or the platform", mem0::read),
+    stream("mem0", "The result of mem0's get_all, from a server or the platform", mem0::read)
+        .detected(|text| is_objects(text) && has_keys(text, &["results", "memory"]) && !has_key(text, "text")),
     stream("letta", "An agent file of Letta (.af), or a list of archival passages of its server", |input| {
         Ok(SourceRows::new(letta::read(input)?))
     })
@@ -86,14 +89,20 @@ pub const SOURCES: &[ImportSource] = &[
         Ok(SourceRows::new(mif::read(input)?))
     })
     .detected(is_mif),
-    stream("chatgpt", "The file conversations.json of a data export of ChatGPT", |input| {
-        Ok(SourceRows::new(chatgpt::rows(input)))
-    })
-    .detected(|text| is_list(text) && has_key(text, "mapping") && !has_key(text, "chat_messages")),
-    stream("claude", "The file conversations.json of a data export of Claude", |input| {
-        Ok(SourceRows::new(claude::rows(input)))
-    })
-    .detected(|text| is_list(text) && has_key(text, "chat_messages") && !has_key(text, "mapping")),
+    export(
+        "chatgpt",
+        "A data export of ChatGPT: the ZIP file, its folder, or its file conversations.json",
+        |input| Ok(SourceRows::new(chatgpt::rows(input))),
+        |path, _| chatgpt::export_rows(path),
+    )
+    .detected(|text| is_list_or_object(text) && has_key(text, "mapping") && !has_key(text, "chat_messages")),
+    export(
+        "claude",
+        "A data export of Claude: the ZIP file, its folder, or its file conversations.json",
+        |input| Ok(SourceRows::new(claude::rows(input))),
+        |path, _| claude::export_rows(path),
+    )
+    .detected(|text| is_list_or_object(text) && has_key(text, "chat_messages") && !has_key(text, "mapping")),
     path("claude-code", "A transcript of Claude Code, or a folder of them, such as ~/.claude/projects", |path, _| {
         claude_code::rows(path)
     }),
@@ -114,6 +123,10 @@ const fn path(name: &'static str, help: &'static str, read: PathReader) -> Impor
     ImportSource { name, alias: None, help, reader: Reader::Path(read), detect: None }
 }
 
+const fn export(name: &'static str, help: &'static str, read: StreamReader, read_path: PathReader) -> ImportSource {
+    ImportSource { name, alias: None, help, reader: Reader::StreamOrPath(read, read_path), detect: None }
+}
+
 impl ImportSource {
     const fn detected(self, detect: fn(&str) -> bool) -> Self {
         Self { detect: Some(detect), ..self }
@@ -131,6 +144,11 @@ impl ImportSource {
     /// Returns true if files of the format are recognised.
     pub fn is_detectable(&self) -> bool {
         self.detect.is_some()
+    }
+
+    /// Recognises the format of an export in a folder or a ZIP archive by the first `bytes` bytes of its conversations.
+    pub fn detect_export(path: &Path, bytes: u64) -> Option<&'static Self> {
+        exports::beginning(path, bytes).and_then(|beginning| Self::detect(&beginning))
     }
 
     /// Recognises a format by the first bytes of a file; a few thousand are enough. `None` if it is another format, or
@@ -183,6 +201,11 @@ fn is_objects(text: &str) -> bool {
 
 fn is_list(text: &str) -> bool {
     text.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('{'))
+}
+
+/// Returns true for a list of objects, and for an object that is no line of JSON Lines.
+fn is_list_or_object(text: &str) -> bool {
+    is_list(text) || (text.starts_with('{') && !has_key(text, "text"))
 }
 
 fn has_keys(text: &str, keys: &[&str]) -> bool {

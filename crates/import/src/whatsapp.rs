@@ -1,13 +1,14 @@
 //! Reads chats that WhatsApp has exported as text.
 
 mod header;
+mod words;
 
 use std::{collections::BTreeMap, fs, io::BufReader, path::Path};
 
-use memory_engine_text::data;
-use serde::Deserialize;
-
-use self::header::{DateOrder, Header};
+use self::{
+    header::{DateOrder, Header},
+    words::WORDS,
+};
 use crate::{
     error::{ImportError, RowError},
     lines::Lines,
@@ -15,14 +16,8 @@ use crate::{
     source_file::open_named,
 };
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Placeholders {
-    placeholders: Vec<String>,
-}
-
-data!(PLACEHOLDERS: Placeholders = "whatsapp.toml");
-
+/// Maximum number of characters of a line in an error.
+const HEADER_MAX_CHARS: usize = 40;
 /// The role of a participant other than the user.
 const PARTICIPANT: &str = "participant";
 
@@ -47,18 +42,16 @@ pub fn rows(path: &Path, me: Option<&str>) -> Result<(ImportRows, u64), ImportEr
     let mut faults: Vec<Row> = Vec::new();
     for line in Lines::new(input) {
         let line = line?;
-        match line.text {
-            Ok(text) => add_line(&mut messages, &text, line.number, line.bytes),
-            Err(error) => {
-                let place = format!("line {}", line.number);
-                faults.push(Row { place, number: line.number, bytes: line.bytes, turns: Err(error) });
-            }
+        let added = line.text.and_then(|text| add_line(&mut messages, &text, line.number, line.bytes));
+        if let Err(error) = added {
+            let place = format!("line {}", line.number);
+            faults.push(Row { place, number: line.number, bytes: line.bytes, turns: Err(error) });
         }
     }
     if !messages.iter().any(|message| message.header.speaker.is_some()) {
         return Err(ImportError::NoMessages);
     }
-    let order = DateOrder::of(messages.iter().map(|message| &message.header));
+    let order = DateOrder::of(&messages.iter().map(|message| &message.header).collect::<Vec<_>>());
     let session = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut counts = BTreeMap::new();
     let mut rows: Vec<Row> =
@@ -77,8 +70,14 @@ struct Message {
 }
 
 /// Adds a line: the beginning of a message, or a further line of the latest one.
-fn add_line(messages: &mut Vec<Message>, line: &str, number: u64, bytes: u64) {
+///
+/// # Errors
+/// If the line looks like the beginning of a message, but its date or time cannot be read.
+fn add_line(messages: &mut Vec<Message>, line: &str, number: u64, bytes: u64) -> Result<(), RowError> {
     match (Header::parse(line), messages.last_mut()) {
+        (None, _) if header::is_like_header(line) => {
+            return Err(RowError::UnreadableHeader { beginning: line.chars().take(HEADER_MAX_CHARS).collect() });
+        }
         (Some(header), _) => messages.push(Message { text: header.text.clone(), header, number, bytes }),
         (None, Some(message)) => {
             message.text.push('\n');
@@ -88,6 +87,7 @@ fn add_line(messages: &mut Vec<Message>, line: &str, number: u64, bytes: u64) {
         // A line before the first message belongs to none.
         (None, None) => {}
     }
+    Ok(())
 }
 
 impl Message {
@@ -133,7 +133,7 @@ fn is_placeholder(text: &str) -> bool {
     is_attachment
         || text.ends_with("(file attached)")
         || text.ends_with("(文件附件)")
-        || PLACEHOLDERS.placeholders.iter().any(|placeholder| text == placeholder)
+        || WORDS.placeholders.iter().any(|placeholder| text == placeholder)
 }
 
 #[cfg(test)]

@@ -72,7 +72,9 @@ pub(crate) fn imports(input: &[u8]) {
     let is_database = input.starts_with(SQLITE_MAGIC);
     for source in SOURCES {
         let rows = match source.reader {
-            Reader::Stream(read) => read(Box::new(Cursor::new(input.to_vec()))).map(|source| source.rows),
+            Reader::Stream(read) | Reader::StreamOrPath(read, _) => {
+                read(Box::new(Cursor::new(input.to_vec()))).map(|source| source.rows)
+            }
             Reader::Path(_) if (source.name == "chroma") != is_database => continue,
             Reader::Path(read) => read(&path, &options).map(|(rows, _)| rows),
         };

@@ -6,10 +6,9 @@ use jiff::tz::TimeZone;
 use memory_engine_context::{IncomingMessage, InjectionRules};
 use memory_engine_core::{Kind, ManualClock, Record, Role, Scope, Timestamp};
 use memory_engine_graph::RuleExtractor;
+use memory_engine_intake::{UserMessage, model_words, without_injected};
 use memory_engine_keyword_store::{Analyzer, TextAnalyzer};
-use memory_engine_summarizer::{
-    ExtractiveSummarizer, RuleFacts, RuleMetadata, SummaryRequest, is_echo, sentences, without_injected,
-};
+use memory_engine_summarizer::{ExtractiveSummarizer, RuleFacts, RuleMetadata, SummaryRequest, is_echo, sentences};
 
 /// Tokens of the languages of the rules.
 pub(crate) const TOKENS: &[&str] = &[
@@ -171,6 +170,10 @@ pub(crate) fn facts(input: &[u8]) {
         assert!(text.get(range).is_some(), "a sentence that is not a part of the text");
     }
     let without = without_injected(&text);
+    assert!(model_words(&text).len() <= text.len());
+    if let UserMessage::Own(words) = UserMessage::of(&text) {
+        assert!(!words.trim().is_empty());
+    }
     is_echo(&without, &[&text]);
     INJECTION.decide(&IncomingMessage { round: 2, scene: "daily", text: &text });
 }

@@ -18,7 +18,7 @@ fn node(message: Value, parent: Option<&str>, children: &[&str]) -> Value {
 }
 
 fn turns(conversations: &Value) -> Vec<ImportedTurn> {
-    rows(conversations.to_string().as_bytes()).flat_map(|row| row.unwrap().turns.unwrap()).collect()
+    rows(std::io::Cursor::new(conversations.to_string())).flat_map(|row| row.unwrap().turns.unwrap()).collect()
 }
 
 fn texts(turns: &[ImportedTurn]) -> Vec<&str> {
@@ -89,15 +89,23 @@ fn a_circle_of_parents_ends() {
 #[test]
 fn a_broken_conversation_does_not_stop_the_others() {
     let conversations = json!([conversation(), {"title": "broken", "mapping": 1}, conversation()]);
-    let rows: Vec<Row> = rows(conversations.to_string().as_bytes()).map(Result::unwrap).collect();
+    let rows: Vec<Row> = rows(std::io::Cursor::new(conversations.to_string())).map(Result::unwrap).collect();
     assert_eq!(rows.len(), 3);
     assert_eq!(rows[1].place, "conversation 2 (broken)");
     assert!(rows[1].turns.is_err());
 }
 
 #[test]
-fn another_file_is_refused() {
-    let error = rows("[{\"uuid\": \"a\"}]".as_bytes()).next().unwrap().unwrap_err().to_string();
-    assert!(error.contains("\"mapping\""), "{error}");
-    assert_eq!(rows("{}".as_bytes()).count(), 0);
+fn another_file_is_refused_with_what_it_contains() {
+    for (file, seen) in [
+        ("[{\"uuid\": \"a\", \"size\": 1}]", "a list of objects with the keys size, uuid"),
+        ("{\"id\": \"x\", \"email\": 1}", "objects with the keys email, id"),
+        ("", "an empty file"),
+        ("hello", "no JSON"),
+        ("[1]", "plain values"),
+    ] {
+        let last = rows(file.as_bytes()).last().unwrap().unwrap_err().to_string();
+        assert!(last.contains("\"mapping\"") && last.contains(seen), "{file}: {last}");
+    }
+    assert_eq!(rows("[]".as_bytes()).count(), 0);
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 fn turns(conversations: &Value) -> Vec<ImportedTurn> {
-    rows(conversations.to_string().as_bytes()).flat_map(|row| row.unwrap().turns.unwrap()).collect()
+    rows(std::io::Cursor::new(conversations.to_string())).flat_map(|row| row.unwrap().turns.unwrap()).collect()
 }
 
 #[test]
@@ -34,6 +34,6 @@ fn messages_of_both_sides_are_read() {
 
 #[test]
 fn another_file_is_refused() {
-    let error = rows("[{\"mapping\": {}}]".as_bytes()).next().unwrap().unwrap_err().to_string();
-    assert!(error.contains("\"chat_messages\""), "{error}");
+    let error = rows("[{\"mapping\": {}}]".as_bytes()).last().unwrap().unwrap_err().to_string();
+    assert!(error.contains("\"chat_messages\"") && error.contains("mapping"), "{error}");
 }

@@ -1,12 +1,12 @@
 //! Messages of an agent file.
 
 use jiff::civil::DateTime;
+use memory_engine_intake::prompt_words;
 use serde_json::{Map, Value};
 
 use crate::{
     error::RowError,
     row::{ImportedTurn, convert_time, take_first},
-    user_words::user_words,
 };
 
 /// The tool whose argument an agent says to the user. Its other text is a thought.
@@ -49,14 +49,14 @@ fn read_prompt(keys: &Map<String, Value>, turn: &mut ImportedTurn) -> Option<Str
     if let Some(name) = keys.get("name").and_then(Value::as_str) {
         turn.set("speaker", name);
     }
-    let Some(mut package) = package(&text) else { return user_words(&text) };
+    let Some(mut package) = package(&text) else { return prompt_words(&text) };
     if package.get("type").and_then(Value::as_str) != Some("user_message") {
         return None;
     }
     if let Some(name) = take_first(&mut package, &["name"]) {
         turn.set("speaker", name);
     }
-    user_words(package.get("message")?.as_str()?)
+    prompt_words(package.get("message")?.as_str()?)
 }
 
 /// Returns the JSON object in which older versions of Letta put the words of a user, a heartbeat, a login or a notice.

@@ -132,7 +132,14 @@ impl ImportCommand {
         if let Some(source) = self.format {
             return Ok(source);
         }
-        if self.file == Path::new("-") || self.file.is_dir() {
+        if self.file == Path::new("-") {
+            return Ok(DEFAULT_SOURCE);
+        }
+        if let Some(source) = ImportSource::detect_export(&self.file, DETECTION_BYTES as u64) {
+            report_line!("the export is read as --format {}", source.name);
+            return Ok(source);
+        }
+        if self.file.is_dir() {
             return Ok(DEFAULT_SOURCE);
         }
         let mut beginning = Vec::with_capacity(DETECTION_BYTES);
@@ -147,7 +154,9 @@ impl ImportCommand {
 
     /// Returns the rows of the source and its size: in rows for Chroma, in bytes otherwise.
     fn rows(&self, source: &ImportSource, scope: &Scope) -> Result<(ImportRows, u64)> {
+        let is_input = self.file == Path::new("-");
         match source.reader {
+            Reader::StreamOrPath(read, _) if is_input => Ok((read(open(&self.file)?.0)?.rows, 0)),
             Reader::Stream(read) => {
                 let (input, size) = open(&self.file)?;
                 let SourceRows { rows, notice } = read(input).with_context(|| self.file.display().to_string())?;
@@ -156,9 +165,9 @@ impl ImportCommand {
                 }
                 Ok((rows, size))
             }
-            Reader::Path(read) => {
+            Reader::StreamOrPath(_, read) | Reader::Path(read) => {
                 let message = "this format cannot be read from standard input; name the file or directory";
-                ensure!(self.file != Path::new("-"), message);
+                ensure!(!is_input, message);
                 let options = SourceOptions {
                     scope,
                     me: self.me.as_deref(),
@@ -225,7 +234,7 @@ impl ImportCommand {
             (report.pending, "record waits for `memory review`", "records wait for `memory review`"),
             (report.tombstones, "tombstone imported", "tombstones imported"),
             (report.vectors, "vector imported", "vectors imported"),
-            (report.passed_over, "row without text skipped", "rows without text skipped"),
+            (report.passed_over, "row without own words skipped", "rows without own words skipped"),
             (report.bad_lines, "bad line skipped", "bad lines skipped"),
         ];
         for (count, singular, plural) in rows.into_iter().filter(|(count, ..)| *count > 0) {

@@ -71,8 +71,35 @@ fn a_cut_export_keeps_the_conversations_before_the_cut() {
     }});
     cli.write("conversations.json", format!("[{conversation}, {{\"title\": \"B\", \"mapp"));
     let result = cli.run(&["import", "conversations.json", "--user", "lin"]);
-    result.assert_fails(&["conversations.json", "byte ", "an element is no JSON"]);
+    result.assert_fails(&["conversations.json", "conversation 2", "the file ends within it"]);
     assert_eq!(first(&cli, "spare key")["text"], "The spare key is under the fern.");
+}
+
+#[test]
+fn another_container_is_an_error_that_says_what_it_contains() {
+    let cli = CliFixture::new();
+    cli.write("user.json", r#"{"id": "x", "email": "lin@example.org"}"#);
+    let import = |name: &str| cli.run(&["import", name, "--format", "chatgpt", "--user", "lin"]);
+    import("user.json").assert_fails(&["user.json", "no conversation", "the keys email, id"]);
+    fs::create_dir(cli.path("photos")).unwrap();
+    cli.write("photos/list.json", "[]");
+    import("photos").assert_fails(&["no conversations.json", "list.json"]);
+}
+
+/// A prompt that was stored by the hooks, with what the agent adds, and a reply with thoughts.
+#[test]
+fn only_own_words_are_imported() {
+    let cli = CliFixture::new();
+    let turns = json!([
+        {"role": "user", "text": "<system-reminder>a dentist</system-reminder>\nThe staging port is 5544."},
+        {"role": "assistant", "text": "<think>Port of staging.</think>\n记住了。"},
+        {"role": "user", "text": "[Request interrupted by user]"},
+    ]);
+    cli.write("turns.json", serde_json::to_string_pretty(&turns).unwrap());
+    let (report, errors) = import(&cli, "turns.json", &[]);
+    assert_eq!((added_unchanged_bad(&report), &report["passed_over"]), ([2, 0, 0], &json!(1)), "{errors}");
+    assert_eq!(first(&cli, "staging port")["text"], "The staging port is 5544.");
+    assert_eq!(first(&cli, "记住了")["text"], "记住了。");
 }
 
 #[test]

@@ -85,6 +85,7 @@ impl<'a> Importer<'a> {
                     return Err(error.into());
                 }
             };
+            let row = row.with_own_words();
             let turns = row.turns.map_err(anyhow::Error::new).and_then(|turns| {
                 turns.into_iter().map(|turn| self.parse(turn, row.number)).collect::<Result<Vec<_>>>()
             });
