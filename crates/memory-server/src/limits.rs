@@ -7,6 +7,7 @@ mod json_values;
 mod polled_body;
 mod rate;
 mod size;
+mod surrogates;
 
 use axum::Router;
 
@@ -16,6 +17,7 @@ use concurrency::Concurrency;
 use json_values::limit_json_values;
 use rate::RateLimit;
 use size::SizeLimit;
+use surrogates::replace_surrogates;
 
 /// The content of the requests of a part, which decides their maximum size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +65,13 @@ impl Limits {
     /// use up the rate of any key.
     pub(crate) fn apply(&self, router: Router, errors: ErrorFormat, bodies: BodyKind) -> Router {
         let size = self.size_of(bodies);
-        // A request passes the last layer first: size, rate, concurrency, time-out, number of values.
+        let router = match bodies {
+            BodyKind::Memories => replace_surrogates(router),
+            // The gateway passes bodies on unchanged.
+            BodyKind::Large => router,
+        };
+        // A request passes the last layer first: size, rate, concurrency, time-out, number of values,
+        // halves of surrogate pairs.
         let router = limit_json_values(size.limit_body(router), errors);
         let router = self.body_timeout.apply(router, errors);
         let router = self.concurrency.apply(router, errors);

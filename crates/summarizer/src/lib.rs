@@ -2,8 +2,8 @@
 
 mod chunk;
 mod data;
+mod echo;
 mod fact;
-mod injected;
 mod metadata;
 mod profile;
 mod role;
@@ -16,11 +16,11 @@ mod turn;
 mod window;
 
 pub use chunk::{CHUNKER, Chunker};
+pub use echo::is_echo;
 pub use fact::{
     Cardinality, ChatFacts, ExtractedFact, FactEvidence, FactExtractor, FactKind, FactPatterns, FactTopic, Facts,
     Polarity, RuleFacts, fact_keys, render,
 };
-pub use injected::{is_echo, without_injected};
 pub use memory_engine_text::sentences;
 pub use metadata::{ChatMetadata, Described, Emotions, MetadataExtractor, RuleMetadata, TurnMetadata};
 pub use profile::{

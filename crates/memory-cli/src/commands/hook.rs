@@ -11,6 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use memory_engine::{EnrichmentOptions, Scope, recall::Retrievers};
 use memory_engine_agent_hooks::{Agent, AgentHooks, HookAnswer, HookEvent, HookKind, HookOptions};
+use memory_engine_intake::without_lone_surrogates;
 use memory_engine_server::local_zone;
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, time::timeout};
@@ -190,7 +191,8 @@ impl HookCommand {
     }
 }
 
-/// Reads standard input. The thread does not keep the process alive if the agent leaves the input open.
+/// Reads standard input, without a byte order mark and with U+FFFD in place of lone surrogates. The thread does not
+/// keep the process alive if the agent leaves the input open.
 async fn read_input() -> Result<String> {
     let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {
@@ -198,7 +200,9 @@ async fn read_input() -> Result<String> {
         let result = std::io::stdin().take(MAX_INPUT_BYTES).read_to_string(&mut input);
         let _ = sender.send(result.map(|_| input)); // After the time limit the receiver is gone.
     });
-    receiver.await?.context("standard input is not UTF-8 text")
+    let input = receiver.await?.context("standard input is not UTF-8 text")?;
+    let input = input.strip_prefix('\u{feff}').unwrap_or(&input);
+    Ok(without_lone_surrogates(input).into_owned())
 }
 
 /// Percent-encodes what is not printable ASCII.

@@ -8,8 +8,8 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     dialect::Dialect,
-    json::{Edit, json_string, range_of},
-    thread::ChatMessage,
+    json::{Edit, content_text, json_string, range_of},
+    thread::{ChatMessage, is_without_words},
 };
 use crate::access::Owner;
 
@@ -166,6 +166,12 @@ impl ChatBody {
     pub(super) fn stored_ids(&self) -> impl Iterator<Item = &str> {
         let referenced = self.referenced_ids.iter().map(String::as_str);
         self.continued_id().into_iter().chain(self.conversation_id()).chain(referenced)
+    }
+
+    /// Returns true if the request is no message of the user, but a task of its client, or what a program added.
+    pub(super) fn is_without_words(&self) -> bool {
+        let system = self.system_range.clone().map(|range| content_text(&self.text()[range])).unwrap_or_default();
+        is_without_words(&system, &self.messages)
     }
 
     /// Returns the messages, or none if they cannot be read.

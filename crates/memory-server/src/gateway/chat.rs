@@ -110,8 +110,11 @@ impl GatewayState {
         request: Request,
     ) -> Result<ChatExchange, Fault> {
         let (parts, body) = request.into_parts();
-        let memory_use = MemoryUse::from_headers(&parts.headers)?;
+        let mut memory_use = MemoryUse::from_headers(&parts.headers)?;
         let body = ChatBody::read(self.read_body(body).await?, dialect).map_err(Fault::bad_request)?;
+        if body.is_without_words() {
+            memory_use = MemoryUse::Off;
+        }
         let Route { service, model } = self.route(body.model())?;
         let names = OwnerSources { headers: &parts.headers, path, body: body.owner() };
         // An upstream that is served by conversion stores nothing.

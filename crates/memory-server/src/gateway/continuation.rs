@@ -39,7 +39,8 @@ impl ContinuationRecorder {
     }
 
     fn record(&self, response_id: &str, continuation: Continuation) {
-        let bytes: usize = continuation.messages.iter().map(|message| message.text.len()).sum();
+        let bytes: usize =
+            continuation.messages.iter().map(|message| message.texts.iter().map(String::len).sum::<usize>()).sum();
         if bytes > MAX_CACHED_BYTES {
             return;
         }

@@ -5,9 +5,10 @@ use axum::{
     http::{HeaderMap, StatusCode, header::AUTHORIZATION},
 };
 use memory_engine_dialects::{messages, responses};
+use memory_engine_intake::without_lone_surrogates;
 use serde_json::Value;
 
-use super::{dialect::Dialect, json::without_lone_surrogates, relay::has_credentials};
+use super::{dialect::Dialect, relay::has_credentials};
 use crate::fault::Fault;
 
 /// Converts one exchange.

@@ -1,12 +1,10 @@
 //! JSON that services and clients send, as it is.
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::Range;
 
+use memory_engine_intake::without_lone_surrogates;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
-
-/// The code point that stands for a lone surrogate, as a JSON escape.
-const REPLACEMENT: &str = "\\ufffd";
 
 /// A change of a body: a range of its bytes, and the text that replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,78 +59,26 @@ pub(super) fn range_of(text: &str, raw: &RawValue) -> Range<usize> {
     start..start + raw.get().len()
 }
 
-/// Returns the text of a content, which is a string or a list of parts. Parts without text are skipped, and lone
+/// Returns the texts of a content, which is a string or a list of parts. Parts without text are skipped, and lone
 /// surrogates are replaced.
-pub(super) fn content_text(raw: &str) -> String {
+pub(super) fn content_texts(raw: &str) -> Vec<String> {
     let raw: &str = &without_lone_surrogates(raw);
     match raw.as_bytes().first() {
-        Some(b'"') => serde_json::from_str(raw).unwrap_or_default(),
+        Some(b'"') => serde_json::from_str(raw).into_iter().collect(),
         Some(b'[') => {
             let parts: Vec<MessagePart> = serde_json::from_str(raw).unwrap_or_default();
-            parts.into_iter().filter_map(|part| part.text).collect::<Vec<_>>().join("\n")
+            parts.into_iter().filter_map(|part| part.text).collect()
         }
-        _ => String::new(),
+        _ => Vec::new(),
     }
+}
+
+/// Returns the texts of a content, joined with line breaks.
+pub(super) fn content_text(raw: &str) -> String {
+    content_texts(raw).join("\n")
 }
 
 /// Returns true if the bytes are one JSON value.
 pub(super) fn is_json(bytes: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
-}
-
-/// Replaces each escape of a lone surrogate in a JSON text, such as one half of an emoji, by U+FFFD. No string contains
-/// a lone surrogate, so that a parser would refuse the whole text.
-pub(super) fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
-    let mut replaced = String::new();
-    let mut copied_to = 0;
-    let mut position = 0;
-    while let Some(offset) = json[position..].find('\\') {
-        let escape = position + offset;
-        let unit = utf16_unit(json, escape);
-        let next = unit.and_then(|_| utf16_unit(json, escape + 6));
-        position = match (unit, next) {
-            (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => escape + 12,
-            (Some(0xd800..0xe000), _) => {
-                replaced.push_str(&json[copied_to..escape]);
-                replaced.push_str(REPLACEMENT);
-                copied_to = escape + 6;
-                copied_to
-            }
-            (Some(_), _) => escape + 6,
-            // Another escape: the character after the backslash is part of it.
-            (None, _) => escape + 1 + json[escape + 1..].chars().next().map_or(0, char::len_utf8),
-        };
-    }
-    if copied_to == 0 {
-        return Cow::Borrowed(json);
-    }
-    replaced.push_str(&json[copied_to..]);
-    Cow::Owned(replaced)
-}
-
-/// Returns the UTF-16 code unit of the escape `\uXXXX` at this position.
-fn utf16_unit(json: &str, position: usize) -> Option<u16> {
-    let digits = json.get(position..position + 6)?.strip_prefix("\\u")?;
-    u16::from_str_radix(digits, 16).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lone_surrogates_are_replaced() {
-        for (json, expected) in [
-            (r#""plain""#, r#""plain""#),
-            (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
-            (r#""a\ud83d""#, r#""a\ufffd""#),
-            (r#""\ude00\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#),
-            (r#""\ud83d\ud83d\ude00x""#, r#""\ufffd\ud83d\ude00x""#),
-            (r#""\\ud83d""#, r#""\\ud83d""#),
-            (r#""\u00e9\n林\\""#, r#""\u00e9\n林\\""#),
-            ("\\", "\\"),
-        ] {
-            assert_eq!(without_lone_surrogates(json), expected);
-        }
-    }
 }

@@ -70,7 +70,7 @@ pub(crate) async fn preview(
         // The gateway gets a conversation from its client; a preview may name a stored one instead.
         messages = stored_messages(engine, &access.scope(&owner)?).await?;
     }
-    messages.push(ChatMessage { speaker: Speaker::User, text: message.to_owned(), calls_tools: false });
+    messages.push(ChatMessage::new(Speaker::User, message));
     let thread = Thread::of(&messages);
     let Some(question) = thread.question() else {
         return Err(Fault::bad_request("the message has no text besides injected memories; send a message with words"));
@@ -95,7 +95,7 @@ pub(crate) async fn preview(
 
 fn chat_message(message: &EarlierMessage) -> ChatMessage {
     let speaker = if message.is_from_user { Speaker::User } else { Speaker::Assistant };
-    ChatMessage { speaker, text: message.text.clone(), calls_tools: false }
+    ChatMessage::new(speaker, &message.text)
 }
 
 /// Returns the latest stored turns of a session, oldest first, as a client sends them.

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use memory_engine_intake::without_lone_surrogates;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    json::{content_text, without_lone_surrogates},
-    usage::TokenUsage,
-};
+use super::{json::content_text, usage::TokenUsage};
 
 /// Maximum number of choices that are tracked.
 const MAX_CHOICES: u64 = 1024;

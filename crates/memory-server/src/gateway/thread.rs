@@ -1,7 +1,7 @@
 //! The conversation in a list of messages.
 
 use blake3::Hasher;
-use memory_engine::enrichment::without_injected;
+use memory_engine_intake::{UserMessage, is_client_task, model_words};
 
 /// The speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,14 +29,24 @@ impl Speaker {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChatMessage {
     pub(super) speaker: Speaker,
-    pub(super) text: String,
+    /// The texts of its parts.
+    pub(super) texts: Vec<String>,
     /// True if the message calls tools.
     pub(super) calls_tools: bool,
 }
 
 impl ChatMessage {
+    /// Creates a message with one text.
+    pub(super) fn new(speaker: Speaker, text: &str) -> Self {
+        Self { speaker, texts: vec![text.to_owned()], calls_tools: false }
+    }
+
     pub(super) fn unknown() -> Self {
-        Self { speaker: Speaker::Unknown, text: String::new(), calls_tools: false }
+        Self { speaker: Speaker::Unknown, texts: Vec::new(), calls_tools: false }
+    }
+
+    pub(super) fn text(&self) -> String {
+        self.texts.join("\n")
     }
 }
 
@@ -83,38 +93,47 @@ const MAX_HISTORY_TURNS: usize = 200;
 impl Thread {
     pub(super) fn of<'m>(messages: impl IntoIterator<Item = &'m ChatMessage>) -> Self {
         let mut thread = Self::default();
+        // The reply to a task of the client belongs to no exchange.
+        let mut answers_task = false;
         for message in messages {
-            let text = match message.speaker {
-                // Thoughts are removed from model output only: a user may be quoting the tag.
-                Speaker::User => user_text(&message.text),
-                Speaker::Assistant | Speaker::Tool | Speaker::Unknown | Speaker::System => {
-                    assistant_text(&message.text)
-                }
-            };
             match message.speaker {
                 Speaker::User => {
-                    if thread.exchanges.last().is_none_or(|open| !open.assistant.is_empty()) {
-                        thread.exchanges.push(Exchange::default());
+                    answers_task = false;
+                    match UserMessage::of_parts(message.texts.iter().map(String::as_str)) {
+                        UserMessage::Own(words) => thread.add_user(words.trim()),
+                        // A message without text, such as an image.
+                        UserMessage::Foreign if message.text().trim().is_empty() => thread.add_user(""),
+                        UserMessage::Foreign => thread.ends_with_user = false,
+                        UserMessage::ClientTask => answers_task = true,
                     }
-                    if let Some(open) = thread.exchanges.last_mut() {
-                        append_lines(&mut open.user, &text);
-                    }
-                    thread.ends_with_user = true;
                 }
-                Speaker::Assistant => {
-                    if thread.exchanges.is_empty() {
-                        thread.exchanges.push(Exchange::default());
-                    }
-                    if let Some(open) = thread.exchanges.last_mut().filter(|_| !message.calls_tools) {
-                        append_lines(&mut open.assistant, &text);
-                    }
-                    thread.ends_with_user = false;
-                }
+                Speaker::Assistant if answers_task => {}
+                Speaker::Assistant => thread.add_assistant(message),
                 Speaker::Tool | Speaker::Unknown => thread.ends_with_user = false,
                 Speaker::System => {}
             }
         }
         thread
+    }
+
+    fn add_user(&mut self, words: &str) {
+        if self.exchanges.last().is_none_or(|open| !open.assistant.is_empty()) {
+            self.exchanges.push(Exchange::default());
+        }
+        if let Some(open) = self.exchanges.last_mut() {
+            append_lines(&mut open.user, words);
+        }
+        self.ends_with_user = true;
+    }
+
+    fn add_assistant(&mut self, message: &ChatMessage) {
+        if self.exchanges.is_empty() {
+            self.exchanges.push(Exchange::default());
+        }
+        if let Some(open) = self.exchanges.last_mut().filter(|_| !message.calls_tools) {
+            append_lines(&mut open.assistant, &assistant_text(&message.text()));
+        }
+        self.ends_with_user = false;
     }
 
     /// Returns the question of this request; `None` if the last message is not from the user or has no text.
@@ -193,25 +212,27 @@ const DERIVED_PREFIX: &str = "auto-";
 
 /// Returns the text of a model's message to store: without thoughts and injected memories.
 pub(super) fn assistant_text(text: &str) -> String {
-    user_text(&without_thoughts(text))
+    model_words(text).trim().to_owned()
 }
 
-/// Returns the text of a user's message to store: without injected memories.
-fn user_text(text: &str) -> String {
-    // Postgres text cannot contain NUL.
-    without_injected(text).replace('\0', "").trim().to_owned()
-}
-
-/// Removes `<think>` elements, which some models write into their replies. An element without an end tag extends to the
-/// end of the text.
-fn without_thoughts(text: &str) -> String {
-    let mut cleaned = String::new();
-    let mut rest = text;
-    while let Some((before, thought)) = rest.split_once("<think>") {
-        cleaned.push_str(before);
-        rest = thought.split_once("</think>").map_or("", |(_, after)| after);
+/// Returns true if a request is no message of the user: a task of its client, such as a title, or only what a program
+/// added. `system` is the system prompt outside of the messages.
+pub(super) fn is_without_words(system: &str, messages: &[ChatMessage]) -> bool {
+    let is_of_system = |message: &&ChatMessage| message.speaker == Speaker::System;
+    if is_client_task(system, "") || messages.iter().filter(is_of_system).any(|m| is_client_task(&m.text(), "")) {
+        return true;
     }
-    cleaned + rest
+    // Some clients send the task as the last message of the system.
+    let is_of_client = |message: &ChatMessage| matches!(message.speaker, Speaker::User | Speaker::System);
+    let Some(last) = messages.iter().rposition(is_of_client) else { return false };
+    let message = &messages[last];
+    match UserMessage::of_parts(message.texts.iter().map(String::as_str)) {
+        UserMessage::ClientTask => true,
+        UserMessage::Foreign => {
+            message.speaker == Speaker::User && last + 1 == messages.len() && !message.text().trim().is_empty()
+        }
+        UserMessage::Own(_) => false,
+    }
 }
 
 /// Returns the hash by which later turns refer to an exchange.
@@ -246,7 +267,7 @@ pub(super) fn exchange_messages(user: &str, assistant: &str) -> Vec<ChatMessage>
     [(Speaker::User, user), (Speaker::Assistant, assistant)]
         .into_iter()
         .filter(|(_, text)| !text.is_empty())
-        .map(|(speaker, text)| ChatMessage { speaker, text: text.to_owned(), calls_tools: false })
+        .map(|(speaker, text)| ChatMessage::new(speaker, text))
         .collect()
 }
 

@@ -11,11 +11,12 @@ use axum::{
 };
 use jiff::tz::TimeZone;
 use memory_engine::{Error, ErrorKind, MemoryEngine, Result, audit::AuditContext, context::TokenCounter};
+use memory_engine_intake::without_lone_surrogates;
 use rmcp::{
     ServiceExt,
     transport::streamable_http_server::{StreamableHttpService, session::never::NeverSessionManager},
 };
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 
 use super::{
     api,
@@ -34,6 +35,9 @@ use crate::{
 
 /// The media types that the protocol requires a client to accept. All responses are JSON.
 const PROTOCOL_TYPES: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+
+/// Size of the buffer between the input of a client and its messages, in bytes.
+const PIPE_BYTES: usize = 64 << 10;
 
 /// The memory as tools of the Model Context Protocol, over HTTP (`/mcp`) or over a pair of pipes.
 ///
@@ -122,7 +126,7 @@ impl Mcp {
         let mut host = self.host;
         host.access = Some(access);
         host.actor = AuditContext::current().actor().cloned();
-        let running = match host.serve((input, output)).await {
+        let running = match host.serve((with_whole_surrogates(input), output)).await {
             Ok(running) => running,
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(e) => return Err(handshake_failed(e)),
@@ -131,6 +135,22 @@ impl Mcp {
             |e| Error::new(ErrorKind::Internal, "mcp", "the task that serves the client stopped").with_source(e);
         running.waiting().await.map(drop).map_err(stopped)
     }
+}
+
+/// Returns the input with each escape of a lone surrogate replaced, line by line: a message is a line.
+fn with_whole_surrogates(input: impl AsyncRead + Send + Unpin + 'static) -> impl AsyncRead + Send + Unpin + 'static {
+    let (mut writer, reader) = tokio::io::duplex(PIPE_BYTES);
+    tokio::spawn(async move {
+        let mut lines = BufReader::new(input).split(b'\n');
+        while let Ok(Some(line)) = lines.next_segment().await {
+            let line = String::from_utf8_lossy(&line);
+            let line = format!("{}\n", without_lone_surrogates(&line));
+            if writer.write_all(line.as_bytes()).await.is_err() {
+                return; // The client has gone.
+            }
+        }
+    });
+    reader
 }
 
 impl Server {

@@ -38,7 +38,7 @@ request! {
 #[serde(default)]
 pub(super) struct AddParams {
     metadata: Option<Map<String, Value>>,
-    /// Extracts facts from the messages. With `false` the messages are stored as they are. Default: true.
+    /// Extracts facts from the messages. With `false` their own words become notes. Default: true.
     infer: Option<bool>,
     /// Only `procedural_memory` is supported. It requires an `agent_id`.
     memory_type: Option<String>,

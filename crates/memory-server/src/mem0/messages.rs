@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use memory_engine_intake::{UserMessage, model_words};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
@@ -111,33 +112,47 @@ fn read_messages(params: &mut Params, messages: Option<Value>) -> Vec<Mem0Messag
         return Vec::new();
     }
     let mut valid = Vec::new();
+    // The reply to a task of the client is no part of the conversation.
+    let mut answers_task = false;
     for (index, message) in list.iter().enumerate() {
-        match Mem0Message::read(message) {
-            Some(message) if message.text.trim().is_empty() => {}
-            Some(message) => valid.push(message),
-            None => params.add_fault(&format!("messages.{index}"), "message_type", INVALID_MESSAGE),
+        let Some((message, texts)) = Mem0Message::read(message) else {
+            params.add_fault(&format!("messages.{index}"), "message_type", INVALID_MESSAGE);
+            continue;
+        };
+        let text = match message.role.as_str() {
+            "assistant" if answers_task => continue,
+            "assistant" => model_words(&texts.join("\n")),
+            "tool" | "function" | "system" | "developer" => texts.join("\n"),
+            _ => {
+                let words = UserMessage::of_parts(texts.iter().map(String::as_str));
+                answers_task = words == UserMessage::ClientTask;
+                words.own_words().unwrap_or_default()
+            }
+        };
+        if !text.trim().is_empty() {
+            valid.push(Mem0Message { text, ..message });
         }
     }
     valid
 }
 
 impl Mem0Message {
-    fn read(message: &Value) -> Option<Self> {
+    /// Reads a message, whose text is still empty, and the texts of its content.
+    fn read(message: &Value) -> Option<(Self, Vec<String>)> {
         let role = message.get("role").and_then(Value::as_str).filter(|role| !role.trim().is_empty())?;
         let name = message.get("name").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
-        let text = content_text(message.get("content").unwrap_or(&Value::Null))?;
-        Some(Self { role: role.to_owned(), name: name.map(str::to_owned), text })
+        let texts = content_texts(message.get("content").unwrap_or(&Value::Null))?;
+        Some((Self { role: role.to_owned(), name: name.map(str::to_owned), text: String::new() }, texts))
     }
 }
 
-/// Returns the text of a content: a string, a text part, or a list of both. Other parts are left out. `None` for a
-/// number or a flag.
-fn content_text(content: &Value) -> Option<String> {
+/// Returns the texts of a content: a string, a part, or a list of both. Parts without text, such as images, are left
+/// out. `None` for a number or a flag.
+fn content_texts(content: &Value) -> Option<Vec<String>> {
     match content {
-        Value::String(text) => Some(text.clone()),
-        Value::Null => Some(String::new()),
-        Value::Array(parts) => Some(parts.iter().filter_map(part_text).collect::<Vec<_>>().join("\n")),
-        Value::Object(_) => part_text(content),
+        Value::Null => Some(Vec::new()),
+        Value::Array(parts) => Some(parts.iter().filter_map(part_text).collect()),
+        Value::String(_) | Value::Object(_) => Some(part_text(content).into_iter().collect()),
         Value::Bool(_) | Value::Number(_) => None,
     }
 }

@@ -12,6 +12,7 @@ mod gateway;
 mod hooks;
 mod inspector_figures;
 mod inspector_previews;
+mod intake;
 mod isolation;
 mod limits;
 mod mcp;

@@ -11,8 +11,8 @@ use std::{sync::Arc, time::Duration};
 use axum::Router;
 use memory_engine::{MemoryEngine, http_models::Endpoint};
 use memory_engine_server::{
-    Access, ApiKey, Debugging, Dialect, Gateway, GatewayOptions, Guard, Hooks, KeyRing, Mcp, Mem0, OAuth, Server,
-    Tools, Upstream,
+    Access, ApiKey, Debugging, Dialect, Gateway, GatewayOptions, Guard, HookOptions, Hooks, KeyRing, Mcp, Mem0, OAuth,
+    Server, Tools, Upstream,
 };
 use tokio::{
     net::TcpListener,
@@ -77,13 +77,15 @@ impl Served {
             upstreams.push(native.with_models(["native-*"]).with_dialects([Dialect::Messages, Dialect::Responses]));
         }
         let gateway = Gateway::new(engine.clone(), upstreams, options).unwrap();
+        let mut hook_options = HookOptions::default();
+        hook_options.deadline = TIME_LIMIT;
         // The public address has the port, so that the port is chosen first.
         let (listener, url) = bind().await;
         let server = Server::new(engine.clone(), guard)
             .gateway(gateway.clone())
             .mem0(Mem0::new(engine.clone()))
             .mcp(Mcp::new(engine.clone()))
-            .hooks(Hooks::new(engine.clone()))
+            .hooks(Hooks::new(engine.clone()).with_options(hook_options))
             .tools(Tools::new(engine.clone()))
             .debugging(Debugging::new(engine.clone()))
             .oauth(OAuth::new(&url, "a secret of at least 32 characters").unwrap())

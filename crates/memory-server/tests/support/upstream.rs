@@ -3,6 +3,7 @@
 //! | model | behaviour |
 //! |---|---|
 //! | `echo` | replies `好的: ` and the last user message; two choices if `n` is 2 |
+//! | `says` | replies what the message of the system says |
 //! | `thinker` | sends `reasoning_content` first |
 //! | `tools` | calls a tool, and replies after the result of the tool |
 //! | `odd` | CRLF, comments, chunks that end within a character, `delta: null`, empty `choices`, no `[DONE]` |
@@ -122,7 +123,11 @@ async fn respond(
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
     let last = messages.iter().rev().find(|m| m["role"] == "user").cloned().unwrap_or_default();
     let question = last["content"].as_str().map_or_else(|| last["content"].to_string(), str::to_owned);
-    let reply = format!("好的: {question}");
+    let mut reply = format!("好的: {question}");
+    if body["model"] == "says" {
+        let system = messages.iter().find(|message| message["role"] == "system");
+        reply = system.and_then(|message| message["content"].as_str()).unwrap_or_default().to_owned();
+    }
     match body["model"].as_str().unwrap_or_default() {
         "limited" => {
             let headers = [("retry-after", "7"), ("x-ratelimit-remaining-requests", "0"), ("x-request-id", "req_9")];

@@ -5,18 +5,19 @@ use std::{collections::BTreeSet, sync::Arc};
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use memory_engine_core::{Language, Locale, Record, Result, Role, RuleId, Timestamp, text::normalize};
+use memory_engine_intake::without_injected;
 use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
+    echo::features,
     fact::{
         extractor::{FactExtractor, Facts},
         rules::RuleFacts,
         slot::{Slot, Slots},
         types::{Cardinality, ExtractedFact, FactEvidence, FactKind, Polarity},
     },
-    injected::{features, without_injected},
     role,
     text::one_line,
 };

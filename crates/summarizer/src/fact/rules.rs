@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use memory_engine_core::{Language, Locale, Record, Result, RuleId, text::normalize};
+use memory_engine_intake::without_injected;
 use memory_engine_text::sentences;
 
 use crate::{
@@ -19,7 +20,6 @@ use crate::{
         takebacks,
         types::ExtractedFact,
     },
-    injected::without_injected,
     role,
 };
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{Error, Record, Result, text::normalize};
+use memory_engine_intake::without_injected;
 use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    injected::without_injected,
     metadata::{
         rules::RuleMetadata,
         types::{Described, MAX_ENTITIES, MAX_ENTITY_CHARS, MAX_TOPIC_CHARS, MetadataExtractor, TurnMetadata},

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use memory_engine_core::{Language, Record, Result, text::normalize};
+use memory_engine_intake::without_injected;
 
 use crate::{
-    injected::without_injected,
     metadata::{
         emotion::Emotions,
         entities::entities,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory_engine_context::quoted;
 use memory_engine_core::{Error, Language, Record, Result};
+use memory_engine_intake::without_injected;
 use memory_engine_llm::{ChatModel, ChatRequest, FinishReason, Message};
 use memory_engine_text::sentences;
 
 use crate::{
-    injected::without_injected,
     role,
     summary::{
         extractive::ExtractiveSummarizer,

@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use jiff::civil::Date;
 use memory_engine_context::is_question;
 use memory_engine_core::{Error, Language, Record, Result};
+use memory_engine_intake::without_injected;
 use memory_engine_text::{Words, sentences};
 
 use crate::{
     data::data,
-    injected::without_injected,
     metadata::RuleMetadata,
     role,
     summary::{

@@ -1,6 +1,7 @@
 //! Executes the commands of Anthropic's memory tool on records.
 
 use memory_engine::{Error, ErrorKind, MemoryEngine, Result, Scope};
+use memory_engine_intake::note_words;
 use serde_json::Value;
 
 use super::{
@@ -74,6 +75,14 @@ struct EditedFile {
     answer: String,
 }
 
+/// Returns the words of the model in a text for a file: thoughts, and memories that it was given, are left out.
+fn own_words(text: &str) -> Refusable<String> {
+    note_words(text).ok_or_else(|| {
+        "The text has only thoughts, memories that were given to you, or notices of a program. Write what is new."
+            .to_owned()
+    })
+}
+
 impl MemoryTool {
     /// A tool with the files at `scope`, usually that of a user.
     pub fn new(engine: MemoryEngine, scope: Scope) -> Self {
@@ -104,11 +113,13 @@ impl MemoryTool {
         }
         match command {
             Command::View { path, view_range } => self.view(&path, view_range).await,
-            Command::Create { path, file_text } => self.create(&path, &file_text).await,
+            Command::Create { path, file_text } => self.create(&path, &own_words(&file_text)?).await,
             Command::StrReplace { path, old_str, new_str } => {
+                let new_str = own_words(&new_str)?;
                 self.edit(&path, |text| replace_once(&path, text, &old_str, &new_str)).await
             }
             Command::Insert { path, insert_line, insert_text } => {
+                let insert_text = own_words(&insert_text)?;
                 self.edit(&path, |text| insert_lines(&path, text, insert_line, &insert_text)).await
             }
             Command::Delete { path } => self.delete(&path).await,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use crate::gateway::{
-    json::{Edit, append_paragraph, append_text_part, content_text, json_string, range_of},
+    json::{Edit, append_paragraph, append_text_part, content_texts, json_string, range_of},
     thread::{ChatMessage, Speaker},
 };
 
@@ -45,7 +45,7 @@ pub(super) fn read_messages(raw: &RawValue) -> Option<Vec<ChatMessage>> {
 fn chat_message(message: &RawMessage<'_>) -> ChatMessage {
     ChatMessage {
         speaker: message.speaker(),
-        text: message.content.map(|raw| content_text(raw.get())).unwrap_or_default(),
+        texts: message.content.map(|raw| content_texts(raw.get())).unwrap_or_default(),
         calls_tools: is_present(message.tool_calls) || is_present(message.function_call),
     }
 }

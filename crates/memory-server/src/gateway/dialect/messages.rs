@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use axum::{body::Bytes, response::Response};
+use memory_engine_intake::without_lone_surrogates;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     fault::Fault,
     gateway::{
-        json::{Edit, append_text_part, content_text, json_string, text_part, without_lone_surrogates},
+        json::{Edit, append_text_part, content_texts, json_string, text_part},
         reply::ReplyAccumulator,
         thread::{ChatMessage, Speaker},
     },
@@ -88,7 +89,7 @@ fn chat_message(message: &Value) -> ChatMessage {
     let of_role = Speaker::of(message["role"].as_str().unwrap_or_default());
     let is_tool = of_role == Speaker::User && has_part("tool_result");
     let speaker = if is_tool { Speaker::Tool } else { of_role };
-    ChatMessage { speaker, text: content_text(&content.to_string()), calls_tools: has_part("tool_use") }
+    ChatMessage { speaker, texts: content_texts(&content.to_string()), calls_tools: has_part("tool_use") }
 }
 
 /// Returns the session in a `metadata.user_id` of Claude Code, which names the device, the account and the session:

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use axum::body::Bytes;
+use memory_engine_intake::without_lone_surrogates;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::gateway::{
-    json::{Edit, append_paragraph, content_text, json_string, without_lone_surrogates},
+    json::{Edit, append_paragraph, content_texts, json_string},
     reply::ReplyAccumulator,
     thread::{ChatMessage, Speaker},
 };
@@ -97,7 +98,7 @@ pub(super) fn read_messages(raw: &RawValue) -> Option<Vec<ChatMessage>> {
     let input: Value = serde_json::from_str(&without_lone_surrogates(raw.get())).ok()?;
     let mut list: Vec<ChatMessage> = match &input {
         Value::String(text) => {
-            vec![ChatMessage { speaker: Speaker::User, text: text.clone(), calls_tools: false }]
+            vec![ChatMessage::new(Speaker::User, text)]
         }
         Value::Array(items) => items.iter().filter(|item| item["type"] != "reasoning").map(chat_message).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
@@ -121,7 +122,7 @@ fn chat_message(item: &Value) -> ChatMessage {
         _ if kind.ends_with("_output") || kind == "mcp_approval_response" => Speaker::Tool,
         _ => Speaker::Unknown,
     };
-    ChatMessage { speaker, text: content_text(&item["content"].to_string()), calls_tools }
+    ChatMessage { speaker, texts: content_texts(&item["content"].to_string()), calls_tools }
 }
 
 /// Returns the edit that appends the block to `instructions`, after a blank line; `None` for a value that is neither a

@@ -68,8 +68,10 @@ fn messages_are_read() {
         { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "t", "content": "rain" }] },
     ] });
     let body = read(Dialect::Messages, &body);
+    let read: Vec<(Speaker, String, bool)> =
+        body.messages().iter().map(|m| (m.speaker, m.text(), m.calls_tools)).collect();
     let read: Vec<(Speaker, &str, bool)> =
-        body.messages().iter().map(|m| (m.speaker, m.text.as_str(), m.calls_tools)).collect();
+        read.iter().map(|(speaker, text, calls)| (*speaker, &**text, *calls)).collect();
     assert_eq!(
         read,
         [
@@ -93,8 +95,10 @@ fn input_items_are_read() {
         { "type": "function_call_output", "call_id": "c", "output": "rain" },
     ] });
     let body = read(Dialect::Responses, &body);
+    let read: Vec<(Speaker, String, bool)> =
+        body.messages().iter().map(|m| (m.speaker, m.text(), m.calls_tools)).collect();
     let read: Vec<(Speaker, &str, bool)> =
-        body.messages().iter().map(|m| (m.speaker, m.text.as_str(), m.calls_tools)).collect();
+        read.iter().map(|(speaker, text, calls)| (*speaker, &**text, *calls)).collect();
     assert_eq!(
         read,
         [
@@ -110,7 +114,7 @@ fn input_items_are_read() {
 }
 
 fn read_text(body: &Value) -> String {
-    read(Dialect::Responses, body).messages()[0].text.clone()
+    read(Dialect::Responses, body).messages()[0].text()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 
 fn message(speaker: Speaker, text: &str) -> ChatMessage {
-    ChatMessage { speaker, text: text.to_owned(), calls_tools: false }
+    ChatMessage::new(speaker, text)
 }
 
 fn thread(pairs: &[(&str, &str)]) -> Thread {
@@ -39,7 +39,8 @@ fn tool_rounds_belong_to_their_question() {
 #[test]
 fn the_latest_messages_continue_the_thread() {
     let history = [("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "d"), ("user", "e"), ("user", "f")];
-    let texts = |thread: &Thread| thread.latest_messages().into_iter().map(|message| message.text).collect::<Vec<_>>();
+    let texts =
+        |thread: &Thread| thread.latest_messages().into_iter().map(|message| message.text()).collect::<Vec<_>>();
     assert_eq!(texts(&thread(&history)), ["c", "d", "e\nf"]);
     assert_eq!(texts(&thread(&[("assistant", "hello"), ("user", "a")])), ["hello", "a"]);
     assert!(texts(&Thread::default()).is_empty());
@@ -85,4 +86,22 @@ fn thoughts_and_injected_memories_are_removed() {
                 [2026-03-01][日常] 我对海鲜过敏\n\n注意：以上记忆仅供参考。\n带时间戳的内容请注意时效性，过去的安排不代表当前状态。\n---";
     assert_eq!(assistant_text(echo), "好的。");
     assert_eq!(assistant_text("a\0b "), "ab");
+}
+
+#[test]
+fn additions_of_agents_and_tasks_of_clients_are_no_exchanges() {
+    let told = thread(&[
+        ("user", "<system-reminder>a</system-reminder>"),
+        ("user", "<command-name>/model</command-name>\nfix it"),
+        ("assistant", "done"),
+        ("user", "Generate a short title for this conversation."),
+        ("assistant", "Fixes"),
+        ("user", "[Request interrupted by user]"),
+        ("user", "再来一次"),
+    ]);
+    assert_eq!(told.texts(), ["fix it", "done", "再来一次"]);
+    assert_eq!(told.key(), thread(&[("user", "fix it"), ("assistant", "done"), ("user", "再来一次")]).key());
+    let mut parts = message(Speaker::User, "This session is being continued from a previous conversation.");
+    parts.texts.push("go on".to_owned());
+    assert_eq!(Thread::of([&parts]).question(), Some("go on"));
 }

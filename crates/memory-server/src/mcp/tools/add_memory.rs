@@ -4,6 +4,7 @@ use memory_engine::{
     Error, Result, Role, State, Turn,
     review::{ReviewMode, ReviewSource},
 };
+use memory_engine_intake::{UserMessage, model_words, note_words};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -42,13 +43,24 @@ pub(super) fn tool() -> Tool {
     build_tool::<Arguments, Memory>(NAME, "Remember", description, writes(false, false))
 }
 
+/// Refuses a text without words of its speaker. The engine refuses a blank text itself.
+fn require_words(text: &str, words: Option<String>) -> Result<String> {
+    let words = words.filter(|words| !words.trim().is_empty());
+    words.or_else(|| text.trim().is_empty().then(|| text.to_owned())).ok_or_else(|| {
+        let message = "text has no words of the user or the model: it is a task of a program, memories that were \
+            injected, thoughts, or what an agent added; send what was said";
+        Error::invalid(NAME, message)
+    })
+}
+
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
     let arguments: Arguments = parse_arguments(NAME, arguments)?;
     let scope = caller.scope(&arguments.user_id, &arguments.session_id)?;
+    let text = &arguments.text;
     let turn = match arguments.role.trim() {
-        "" => Turn::note(arguments.text),
-        "user" => Turn::user(arguments.text),
-        "assistant" => Turn::assistant(arguments.text),
+        "" => Turn::note(require_words(text, note_words(text))?),
+        "user" => Turn::user(require_words(text, UserMessage::of(text).own_words())?),
+        "assistant" => Turn::assistant(require_words(text, Some(model_words(text)))?),
         _ => {
             let message = format!("role must be {} or {}, or left out for a note", Role::USER, Role::ASSISTANT);
             return Err(Error::invalid(NAME, message));

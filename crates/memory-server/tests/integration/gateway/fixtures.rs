@@ -78,22 +78,36 @@ impl Chat {
 
     /// Sends a request to a path, with the key and these headers.
     pub(crate) async fn send(&self, path: &str, body: &Value, headers: &[(&'static str, &str)]) -> RelayReply {
+        let method = if body.is_null() { Method::GET } else { Method::POST };
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        self.send_raw(path, method, body, headers).await
+    }
+
+    async fn send_raw(&self, path: &str, method: Method, body: String, headers: &[(&'static str, &str)]) -> RelayReply {
         let mut all = HeaderMap::new();
         all.insert("x-memory-key", self.served.key.parse().unwrap());
         all.insert("content-type", "application/json".parse().unwrap());
         for (name, value) in headers {
             all.insert(*name, axum::http::HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
+        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
         let path: Vec<&str> = path.trim_start_matches('/').split('/').collect();
-        let method = if body.is_null() { Method::GET } else { Method::POST };
-        let request = RelayRequest::new(method, &path).with_headers(all);
-        let request = if body.is_null() { request } else { request.with_body(body.to_string()) };
+        let request = RelayRequest::new(method, &path).with_query(query).with_headers(all);
+        let request = if body.is_empty() { request } else { request.with_body(body) };
         self.relay.send(&request, Duration::from_secs(60)).await.unwrap()
+    }
+
+    /// Sends a body that need not be JSON, and reads the whole response. The path may have a query.
+    pub(crate) async fn get_raw(&self, path: &str, body: &str, headers: &[(&'static str, &str)]) -> Answer {
+        Self::read(self.send_raw(path, Method::POST, body.to_owned(), headers).await).await
     }
 
     /// Sends a request, and reads the whole response.
     pub(crate) async fn get(&self, path: &str, body: &Value, headers: &[(&'static str, &str)]) -> Answer {
-        let mut reply = self.send(path, body, headers).await;
+        Self::read(self.send(path, body, headers).await).await
+    }
+
+    async fn read(mut reply: RelayReply) -> Answer {
         let status = reply.status();
         let headers = reply.headers();
         let body = reply.rest(1 << 24).await.unwrap();
