@@ -56,11 +56,11 @@ pub fn without_injected(text: &str) -> String {
         for (block, left) in FORMS.blocks.iter().zip(&mut closings) {
             *left -= usize::from(folded.starts_with(&block.closing));
         }
-        match section {
-            Section::Outside => output.push_str(line),
+        if section == Section::Outside {
+            output.push_str(line);
+        } else if was_outside && matches!(section, Section::Block | Section::OpenBlock) {
             // The fence before the block belongs to it.
-            Section::Block | Section::OpenBlock if was_outside => remove_last_fence(&mut output),
-            _ => {}
+            remove_last_fence(&mut output);
         }
     }
     output
