@@ -156,7 +156,7 @@ impl Relay {
         for (name, value) in self.endpoint.headers() {
             headers.insert(name.clone(), value.clone());
         }
-        let mut builder = self.http.of(&url).request(request.method.clone(), url.clone()).headers(headers);
+        let mut builder = self.http.of(url).request(request.method.clone(), url.clone()).headers(headers);
         if !request.body.is_empty() {
             builder = builder.body(request.body.clone());
         }
