@@ -243,6 +243,11 @@ impl ZoneArgs {
         self.timezone.clone().unwrap_or_else(local_zone)
     }
 
+    /// Returns the zone that is set.
+    pub(crate) fn named(&self) -> Option<TimeZone> {
+        self.timezone.clone()
+    }
+
     /// Returns the zone that is set, or else `default`.
     pub(crate) fn zone_or(&self, default: &TimeZone) -> TimeZone {
         self.timezone.as_ref().unwrap_or(default).clone()

@@ -65,7 +65,9 @@ impl QueryArgs {
             query = query.only_then();
         }
         query.asked_at = self.now.as_ref().map(|now| Timestamp::parse_in(now, &zone)).transpose()?;
-        query.zone = Some(zone);
+        // Without a zone and a time, days are those of the user's latest message.
+        let zone_of_now = || self.now.as_deref().map(|now| Timestamp::zone_of(now).unwrap_or(zone));
+        query.zone = self.timezone.named().or_else(zone_of_now);
         if let Some(scene) = &self.scene {
             query = query.with_filter(Filter::eq(Field::Scene, scene.as_str()));
         }

@@ -11,7 +11,7 @@ use std::env;
 use fixtures::{Api, events, texts};
 use libtest_mimic::{Arguments, Failed, Trial};
 use memory_engine::{
-    Builder, EnrichmentOptions, MemoryEngine, Scope, Timestamp, Turn,
+    Builder, EnrichmentOptions, MemoryEngine, ScanQuery, Scope, Timestamp, Turn,
     jiff::tz::{TimeZone, offset},
     review::ReviewQuery,
 };
@@ -161,6 +161,13 @@ async fn exercise_numbers_and_deletions(builder: Builder) {
         let recall = engine.recall(&ken, question).await.unwrap();
         assert_eq!((recall.hits[0].record.text.as_str(), recall.hits[0].relevant), (answer, true), "{question}");
     }
+    let message = json!({"role": "user", "content": "我昨天种了一棵无花果"});
+    let body = json!({"user_id": "pl", "messages": [message], "timestamp": "2025-11-28T07:00:00+09:00"});
+    api.post("/v3/memories/add/", body).await;
+    let pl = Scope::user("pl").unwrap();
+    let stored = engine.scan(&pl, &ScanQuery::newest(1)).await.unwrap().records.remove(0);
+    assert_eq!(stored.zone(), Some(TimeZone::fixed(offset(9))));
+    assert_eq!(engine.recall(&pl, "2025年11月27日").await.unwrap().hits[0].record.id, stored.id);
     engine.close().await.unwrap();
 }
 

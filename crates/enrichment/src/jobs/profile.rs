@@ -195,7 +195,8 @@ impl ProfileJob {
         let language = self.language(turns);
         let details = [known_label(language).to_owned()];
         let known = profile_of_facts(facts, language);
-        let observed = Observed::new(turns, "", language).with_details(&details).with_zone(self.locale.zone.clone());
+        let zone = turns.iter().rev().find_map(Record::zone).unwrap_or_else(|| self.locale.zone.clone());
+        let observed = Observed::new(turns, "", language).with_details(&details).with_zone(zone);
         if let Some(writer) = &self.writer {
             match writer.summarize(&observed.clone().with_profile(known.clone())).await {
                 Ok(mut profile) => {

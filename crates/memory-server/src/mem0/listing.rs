@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine::{Filter, Page, Record, ScanQuery, Scope, Timestamp};
+use memory_engine::{Filter, Page, Record, ScanQuery, Scope, Timestamp, audit::AuditContext};
 
 use super::{
     condition::{FilterCondition, SearchArea},
@@ -36,7 +36,9 @@ impl Mem0 {
     ) -> Result<Vec<SearchArea>, Mem0Error> {
         let mut visible = FilterCondition::Field(row::active_memories(visibility.turns)).and(condition);
         if !visibility.expired {
-            let today = row::day_of(self.engine.settings().clock().now());
+            let (settings, context) = (self.engine.settings(), AuditContext::current());
+            let zone = context.zone().unwrap_or_else(|| settings.zone());
+            let today = settings.clock().now().in_zone(zone).date().to_string();
             visible = visible.and(FilterCondition::Field(row::not_expired(&today)));
         }
         let mut areas = visible.areas(access, scopes)?;

@@ -51,11 +51,6 @@ pub(super) fn not_expired(today: &str) -> Filter {
     Filter::Or(vec![never_expires, Filter::compare(expires, memory_engine::Op::Ge, today)])
 }
 
-/// Returns the day of a point in time, in UTC.
-pub(super) fn day_of(time: Timestamp) -> String {
-    time.in_zone(&jiff::tz::TimeZone::UTC).date().to_string()
-}
-
 /// Returns the time of the last change, or of the memory itself if it was never changed.
 pub(super) fn updated_at(record: &Record) -> Timestamp {
     let changed = record.metadata.get(metadata::UPDATED).and_then(Value::as_i64);
