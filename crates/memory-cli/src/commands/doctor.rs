@@ -19,7 +19,9 @@ use serde_json::json;
 
 use crate::{
     args::{self, StoreArgs},
-    dead_letters, errors, output,
+    dead_letters,
+    engine_options::EngineOptions,
+    errors, output,
     output_file::OutputFile,
     report::ReportArgs,
 };
@@ -70,7 +72,12 @@ impl DoctorCommand {
                 .push("the database has no memory yet; `memory import FILE` or `memory add` creates one".into());
         } else if health.schema == health.known_schema {
             // Opening a database with an older schema would migrate it.
-            if let Err(e) = self.store.create().await {
+            // Without a named embedder, the database of another one is in order.
+            let opened = match self.store.embedder.is_auto() {
+                true => self.store.open_with_any_embedder(EngineOptions::default()).await,
+                false => self.store.create().await,
+            };
+            if let Err(e) = opened {
                 health.problems.push(errors::describe(&e));
             }
         }

@@ -100,14 +100,13 @@ fn the_answer_of_another_program_is_not_passed_on() {
         let without_database = ["user-prompt", "--agent", "claude-code", "--server", &url];
         if !answer.is_empty() {
             let refused = hook(&cli, &without_database, &prompt("s", "The printer is called Marvin."));
-            assert_eq!(refused.json(), json!({}), "{answer}");
             assert!(refused.stderr.contains(reason), "{}", refused.stderr);
+            assert_eq!(refused.json(), json!({}), "{answer}");
         }
         let with_database = [&without_database[..], &["--db", "m.db"]].concat();
         let stored = hook(&cli, &with_database, &prompt("s", "The printer is called Marvin."));
         assert_eq!(stored.json(), json!({}), "{answer}");
-        let exported = cli.run(&["export", "--db", "m.db"]).ok();
-        assert!(exported.contains("Marvin"), "{answer}: {}", stored.stderr);
+        assert!(cli.run(&["export", "--db", "m.db"]).ok().contains("Marvin"), "{answer}");
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jiff::tz::{TimeZone, offset};
 use memory_engine::{
-    Builder, EnrichmentOptions, Filter, Injector, Kind, Language, MemoryEngine, RecallQuery, Record, ScanQuery, Scope,
-    Timestamp, Turn,
+    Builder, EnrichmentOptions, Field, Filter, Injector, Kind, Language, MemoryEngine, RecallQuery, Record, ScanQuery,
+    Scope, Timestamp, Turn,
     audit::{AuditContext, in_context},
     context::{GatewayBlock, IncomingMessage, Rule},
     enrichment::SummaryTrigger,
@@ -229,14 +229,17 @@ async fn a_day_is_a_day_of_the_zone_that_the_client_names() {
     assert_eq!(first_hit(&memory, question, "2026-11-28T18:00:00Z").await, "Ate ramen with Bo");
     assert_eq!(first_hit(&memory, "What did I do on November 26?", "2026-11-28T18:00:00Z").await, "Fixed the bike");
 
-    let shanghai = AuditContext::default().with_zone(Some(zone(8)));
-    let turn = Turn::user("昨天和小波吃了拉面").at(at("2026-11-27T23:30:00Z"));
-    in_context(shanghai, memory.remember(&Scope::user("mei").unwrap(), turn)).await.unwrap();
-    let query = RecallQuery::new("11月27日我做了什么");
-    let recall = memory.recall(&Scope::user("mei").unwrap(), query).await.unwrap();
-    assert!(
-        recall.hits[0].relevant && recall.hits[0].record.said_at(&TimeZone::UTC).date().to_string() == "2026-11-28"
-    );
+    let mei = Scope::user("mei").unwrap();
+    for (text, time) in [("昨天和小波吃了拉面", "2026-11-27T23:30:00Z"), ("前天修好了自行车", "2026-11-27T23:31:00Z")]
+    {
+        let shanghai = AuditContext::default().with_zone(Some(zone(8)));
+        in_context(shanghai, memory.remember(&mei, Turn::user(text).at(at(time)))).await.unwrap();
+    }
+    for (question, answer) in [("11月27日我做了什么", "昨天和小波吃了拉面"), ("11月26日发生了什么", "前天修好了自行车")]
+    {
+        let recall = memory.recall(&mei, question).await.unwrap();
+        assert_eq!(recall.hits[0].record.text, answer, "{question}");
+    }
 }
 
 #[tokio::test]
@@ -263,5 +266,7 @@ async fn facts_are_of_the_zone_of_their_message() {
     in_context(shanghai, memory.remember(&lin(), "我明天要去体检")).await.unwrap();
     memory.drain(&lin(), |_| ()).await.unwrap();
     let facts = memory.facts(&lin()).await.unwrap();
-    assert!(facts[0].text.contains("2024-05-03") && facts[0].zone() == Some(zone(8)), "{facts:?}");
+    assert!(facts[0].text.contains("2024-05-03"), "{facts:?}");
+    let stored = ScanQuery::newest(9).with_filter(Filter::eq(Field::Kind, Kind::FACT.as_str()));
+    assert_eq!(memory.scan(&lin(), &stored).await.unwrap().records[0].zone(), Some(zone(8)));
 }

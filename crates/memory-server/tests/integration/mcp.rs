@@ -295,7 +295,7 @@ async fn adds_corrects_lists_and_deletes() {
     assert!(empty.contains("it changes nothing; give a text, or pinned"), "{empty}");
 
     let deleted = call(&router, uri, "delete_memory", json!({ "id": id })).await;
-    assert_eq!(deleted["structuredContent"], json!({ "id": id, "deleted": 1 }));
+    assert_eq!(deleted["structuredContent"], json!({ "id": id, "deleted": 1, "retracted": 0 }));
     assert_eq!(memories(&call(&router, uri, "list_memories", json!({})).await), ["I moved to Porto"]);
     assert!(tool_error(&router, uri, "delete_memory", json!({ "id": id })).await.contains("no memory"));
 }

@@ -85,7 +85,9 @@ fn the_owner_is_read_from_all_supported_fields() {
         Owner { user: Some("lin".into()), agent: Some("7".into()), session: Some("小雨".into()), branch: None }
     );
     assert_eq!(owner(r#"{"user":"x","user_id":"mei","session_id":" s "}"#).user.unwrap(), "mei");
-    assert!(owner(r#"{"user":"","metadata":null,"session_id":{}}"#).is_empty());
+    assert!(owner(r#"{"metadata":null,"session_id":{},"agent_id":""}"#).is_empty());
+    // A blank user is refused, and not missing.
+    assert_eq!(owner(r#"{"user":" "}"#), Owner::user(""));
 }
 
 proptest! {

@@ -148,7 +148,7 @@ async fn m1_users_never_get_memories_of_others() {
     for (path, body, headers) in [
         ("v1/chat/completions", &body, &[("x-user-id", "")][..]),
         ("v1/chat/completions", &body, &[("x-user-id", "%20 ")]),
-        ("u/%20/v1/chat/completions", &body, &[]),
+        ("u/ /v1/chat/completions", &body, &[]),
         ("v1/chat/completions", &named_in_body, &[]),
     ] {
         let answer = chat.get(path, body, headers).await;

@@ -501,7 +501,7 @@ async fn dashboard_routes_are_refused_with_a_message() {
         ("GET", "/requests"),
     ] {
         let answer = api.request(method, path, Some(json!({}))).await;
-        assert_eq!((answer.status, answer.body["detail"].is_string()), (404, true), "{path}");
+        assert_eq!((answer.status, answer.body["detail"].is_string()), (501, true), "{path}");
     }
     let configuration = api.get("/configure").await;
     assert_eq!(configuration["embedder"]["config"]["api_key"], "[redacted]");
