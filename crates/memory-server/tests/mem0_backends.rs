@@ -159,7 +159,7 @@ async fn exercise_numbers_and_deletions(builder: Builder) {
         [("What did I do on November 26, 2025?", "Fixed the bike"), ("2025年11月27日", "Ate ramen")]
     {
         let recall = engine.recall(&ken, question).await.unwrap();
-        assert_eq!((recall.hits[0].record.text.as_str(), recall.hits[0].relevant), (answer, true), "{question}");
+        assert_eq!(recall.hits[0].record.text, answer, "{question}");
     }
     let message = json!({"role": "user", "content": "我昨天种了一棵无花果"});
     let body = json!({"user_id": "pl", "messages": [message], "timestamp": "2025-11-28T07:00:00+09:00"});

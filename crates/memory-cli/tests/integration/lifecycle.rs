@@ -140,7 +140,7 @@ fn records_are_retracted_and_restored_without_their_embedder() {
         let retraction = cli.run(&[arguments, &lin, session].concat()).json();
         cli.run(&[&["restore", retraction["id"].as_str().unwrap()][..], &lin].concat()).ok();
     }
-    for command in ["stats", "export", "doctor", "facts", "retractions"] {
+    for command in ["stats", "export", "doctor", "retractions"] {
         cli.run(&[command]).ok();
     }
     cli.run(&["forget", id.trim(), "--yes", "--user", "lin"]).ok();
