@@ -2,12 +2,24 @@
 
 use std::ops::Range;
 
+use super::stop_words;
+
 /// Maximum number of groups. More of them are a table of numbers.
 const MAX_GROUPS: usize = 8;
 /// Minimum number of digits of a number whose groups are joined, such as that of a telephone.
 const NUMBER_MIN_DIGITS: usize = 7;
 /// Maximum number of letters before the digits of a code, as in `GPT-4`.
 const PREFIX_MAX_LETTERS: usize = 4;
+/// As [`PREFIX_MAX_LETTERS`], if a space follows, as in `CA 1837`.
+const SPACED_PREFIX_MAX_LETTERS: usize = 3;
+/// Minimum number of digits after such a prefix.
+const SPACED_MIN_DIGITS: usize = 3;
+/// Weight in a query of a whole number, for each of its groups: it says more than they do.
+const NUMBER_GROUP_WEIGHT: f64 = 2.0;
+/// Weight in a query of the end of a number.
+const END_WEIGHT: f64 = 0.1;
+/// Weight in a query of a code whose prefix is followed by a space.
+const SPACED_CODE_WEIGHT: f64 = 0.5;
 
 /// Emits the numbers and codes of a text without their separators. A number may follow another, such as the code of a
 /// country, so that its ends are emitted, too.
@@ -49,19 +61,37 @@ fn is_code_separator(c: char) -> bool {
 
 /// Returns true if a group has a digit, or is the short prefix of one.
 fn belongs(characters: &[char], group: &Range<usize>) -> bool {
-    let has_digit = |group: &[char]| group.iter().any(char::is_ascii_digit);
-    let is_prefix = || {
-        let rest = &characters[group.end..];
-        group.len() <= PREFIX_MAX_LETTERS
-            && rest.first().is_some_and(|c| is_code_separator(*c))
-            && rest.get(1).is_some_and(char::is_ascii_digit)
-    };
-    has_digit(&characters[group.clone()]) || is_prefix()
+    let word = &characters[group.clone()];
+    if word.iter().any(char::is_ascii_digit) {
+        return true;
+    }
+    let rest = characters.get(group.end + 1..).unwrap_or_default();
+    let digits = &rest[..rest.iter().take_while(|c| c.is_ascii_digit()).count()];
+    match characters.get(group.end) {
+        Some(' ') => {
+            let text: String = word.iter().collect();
+            let is_number = digits.len() >= SPACED_MIN_DIGITS && !is_year(digits);
+            is_number && word.len() <= SPACED_PREFIX_MAX_LETTERS && !stop_words::is_english(&text)
+        }
+        Some(c) => word.len() <= PREFIX_MAX_LETTERS && is_code_separator(*c) && !digits.is_empty(),
+        None => false,
+    }
+}
+
+fn is_year(digits: &[char]) -> bool {
+    matches!(digits, ['1', '9', _, _] | ['2', '0', _, _])
+}
+
+/// Returns true for a day in digits, which is a date and no number.
+fn is_day(characters: &[char], groups: &[Range<usize>]) -> bool {
+    let [first, second, third] = groups else { return false };
+    let has_year = |year: &Range<usize>, other: &Range<usize>| is_year(&characters[year.clone()]) && other.len() <= 2;
+    second.len() <= 2 && (has_year(first, third) || has_year(third, first))
 }
 
 fn emit_run(characters: &[char], groups: &[Range<usize>], emit: &mut impl FnMut(String, f64)) {
     let (Some(first), Some(last)) = (groups.first(), groups.last()) else { return };
-    if groups.len() < 2 || groups.len() > MAX_GROUPS {
+    if groups.len() < 2 || groups.len() > MAX_GROUPS || is_day(characters, groups) {
         return;
     }
     let joined =
@@ -69,11 +99,16 @@ fn emit_run(characters: &[char], groups: &[Range<usize>], emit: &mut impl FnMut(
     let whole = &characters[first.start..last.end];
     let has_letter = whole.iter().any(char::is_ascii_alphabetic);
     let is_code = has_letter && whole.iter().all(|c| c.is_ascii_alphanumeric() || is_code_separator(*c));
+    let is_spaced_code = groups.len() == 2 && characters[first.clone()].iter().all(char::is_ascii_alphabetic);
     for start in 0..groups.len() - 1 {
         let text = joined(&groups[start..]);
         let digits = text.chars().filter(char::is_ascii_digit).count();
-        if digits >= NUMBER_MIN_DIGITS || (is_code && start == 0) {
-            emit(text, 1.0);
+        match start {
+            0 if digits >= NUMBER_MIN_DIGITS => emit(text, NUMBER_GROUP_WEIGHT * groups.len() as f64),
+            0 if is_code => emit(text, 1.0),
+            0 if is_spaced_code => emit(text, SPACED_CODE_WEIGHT),
+            _ if digits >= NUMBER_MIN_DIGITS => emit(text, END_WEIGHT),
+            _ => {}
         }
     }
 }
@@ -96,13 +131,27 @@ mod tests {
         assert_eq!(identifiers("sf1029 3847 56"), ["sf1029384756"]);
         assert_eq!(identifiers("门牌 b-203 室"), ["b203"]);
         assert_eq!(identifiers("沪a·12345"), ["a12345"]);
+        assert_eq!(identifiers("flight ca 1837 seat"), ["ca1837"]);
+        assert_eq!(identifiers("护照 e 12345678"), ["e12345678"]);
         assert_eq!(identifiers("isbn 978-7-02-000220-7")[0], "9787020002207");
     }
 
     #[test]
     fn other_numbers_stay_apart() {
-        for text in ["3.14", "8:30", "1.2.3", "2 cats and 3 dogs", "10-20 people", "room 203", "e-mail", "13812345678"]
-        {
+        for text in [
+            "3.14",
+            "8:30",
+            "1.2.3",
+            "2 cats and 3 dogs",
+            "10-20 people",
+            "room 203",
+            "e-mail",
+            "13812345678",
+            "in 1837 steps",
+            "may 2023",
+            "2026-04-03",
+            "3.4.2026",
+        ] {
             assert!(identifiers(text).is_empty(), "{text}: {:?}", identifiers(text));
         }
         assert!(identifiers("10 20 30 40 50 60 70 80 90 100").is_empty());

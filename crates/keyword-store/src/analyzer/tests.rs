@@ -118,6 +118,8 @@ fn identifiers_are_found_with_other_separators() {
         ("SF1029384756", "快递单号 SF1029 3847 56"),
         ("B203", "门牌 B-203 室"),
         ("沪A12345", "车牌沪A·12345"),
+        ("CA1837", "Flight CA 1837 seat 23A"),
+        ("MU 5137", "航班 MU5137 座位 12C"),
     ] {
         let document_terms = TextAnalyzer.document(document);
         let joined =
