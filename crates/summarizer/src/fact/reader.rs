@@ -73,7 +73,8 @@ impl SentenceReader<'_> {
         }
         for statement in self.statements(sentence) {
             self.read_statement(&statement, quote, self.last_sentence_start);
-            let denied = takebacks::denied(&statement.text).filter(|_| !sentence.ends_with(['?', '？']));
+            let may_deny = statement.is_explicit && !sentence.ends_with(['?', '？']);
+            let denied = takebacks::denied(&statement.text).filter(|_| may_deny);
             if let Some(text) = denied {
                 let denied = ClauseStatement { text, ..statement };
                 self.add_denials(self.for_denial(), &[denied], quote, takebacks::is_deniable);

@@ -96,8 +96,8 @@ fn zh_illness(text: &str) -> Option<String> {
 
 /// Returns a lasting fear.
 pub(super) fn fear(text: &str) -> Option<String> {
-    let bare = if has_han(text) { without_particles(text) } else { without_fillers(cut(text)) };
-    DATA.fears.contains(&bare.to_lowercase()).then(|| bare.to_owned())
+    let bare = if has_han(text) { without_particles(text) } else { cut(text) };
+    DATA.fears.contains(&without_fillers(bare).to_lowercase()).then(|| bare.to_owned())
 }
 
 pub(super) fn habit(text: &str) -> Option<String> {
