@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use axum::{
-    Router,
+    BoxError, Router,
     body::{Body, Bytes, to_bytes},
     extract::Request,
     middleware::{Next, from_fn},
@@ -23,9 +23,20 @@ async fn replace_in_body(request: Request, next: Next) -> Response {
     // The limits of the body apply before.
     let body = match to_bytes(body, usize::MAX).await {
         Ok(bytes) => Body::from(replaced(bytes)),
-        Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(error)])),
+        Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(cause(error))])),
     };
     next.run(Request::from_parts(parts, body)).await
+}
+
+/// Returns the error within wrappers. A reader of the body tells by it that the body is too large.
+fn cause(error: axum::Error) -> BoxError {
+    let mut cause = error.into_inner();
+    loop {
+        match cause.downcast::<axum::Error>() {
+            Ok(wrapper) => cause = wrapper.into_inner(),
+            Err(cause) => return cause,
+        }
+    }
 }
 
 fn replaced(bytes: Bytes) -> Bytes {

@@ -187,7 +187,8 @@ async fn a_task_of_a_client_gets_no_memories_and_takes_nothing_back() {
     let reply = |text: &str| json!({ "role": "assistant", "content": format!("好的: {text}") });
     let history = [user("我住在法鲁，狗叫饼干。"), reply("我住在法鲁，狗叫饼干。")];
     chat.ask(&json!({ "model": "echo", "messages": history[..1] })).await;
-    chat.ask(&json!({ "model": "echo", "messages": [&history[..], &[user("我的船在奥良")]].concat() })).await;
+    let second = [&history[..], &[user("我的船在奥良")]].concat();
+    chat.ask(&json!({ "model": "echo", "messages": second })).await;
     let before = chat.texts().await;
     assert_eq!(before.len(), 4);
     for (role, task) in [
@@ -195,7 +196,8 @@ async fn a_task_of_a_client_gets_no_memories_and_takes_nothing_back() {
         ("user", "使用四到五个字直接返回这句话的简要主题，不要解释、不要标点"),
         ("system", "[Pause your roleplay. Summarize the most important facts in the story so far.]"),
     ] {
-        let body = json!({ "model": "echo", "messages": [&history[..], &[json!({ "role": role, "content": task })]].concat() });
+        let messages = [&history[..], &[json!({ "role": role, "content": task })]].concat();
+        let body = json!({ "model": "echo", "messages": messages });
         assert_eq!(chat.ask(&body).await.status.as_u16(), 200, "{task}");
         assert_eq!(chat.served.received.last(), body, "passed on without memories");
         assert_eq!(chat.texts().await, before, "{task}");

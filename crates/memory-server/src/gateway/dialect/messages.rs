@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use axum::{body::Bytes, response::Response};
-use memory_engine_intake::without_lone_surrogates;
+use memory_engine_intake::{UserMessage, without_lone_surrogates};
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
@@ -77,7 +77,7 @@ fn add_content_block(reply: &mut ReplyAccumulator, index: u64, block: &Value) {
 }
 
 /// Reads the list of messages; `None` if the value is not a list. A message with the results of tools continues the
-/// exchange.
+/// exchange, unless a person has added words to them.
 pub(super) fn read_messages(raw: &RawValue) -> Option<Vec<ChatMessage>> {
     let list: Vec<Value> = serde_json::from_str(&without_lone_surrogates(raw.get())).ok()?;
     Some(list.iter().map(chat_message).collect())
@@ -87,9 +87,12 @@ fn chat_message(message: &Value) -> ChatMessage {
     let content = &message["content"];
     let has_part = |kind: &str| content.as_array().is_some_and(|parts| parts.iter().any(|part| part["type"] == kind));
     let of_role = Speaker::of(message["role"].as_str().unwrap_or_default());
-    let is_tool = of_role == Speaker::User && has_part("tool_result");
+    let texts = content_texts(&content.to_string());
+    // A person may add words to the result of a tool, for example after an interruption. Reminders are no such words.
+    let has_words = || matches!(UserMessage::of_parts(texts.iter().map(String::as_str)), UserMessage::Own(_));
+    let is_tool = of_role == Speaker::User && has_part("tool_result") && !has_words();
     let speaker = if is_tool { Speaker::Tool } else { of_role };
-    ChatMessage { speaker, texts: content_texts(&content.to_string()), calls_tools: has_part("tool_use") }
+    ChatMessage { speaker, texts, calls_tools: has_part("tool_use") }
 }
 
 /// Returns the session in a `metadata.user_id` of Claude Code, which names the device, the account and the session:

@@ -57,6 +57,19 @@ fn a_system_prompt_of_an_invalid_type_is_left_to_the_upstream() {
 }
 
 #[test]
+fn words_of_a_person_with_the_result_of_a_tool_are_read() {
+    let speaker = |texts: &[&str]| {
+        let mut parts = vec![json!({ "type": "tool_result", "tool_use_id": "t", "content": "rain" })];
+        parts.extend(texts.iter().map(|text| json!({ "type": "text", "text": text })));
+        let body = json!({ "messages": [{ "role": "user", "content": parts }] });
+        read(Dialect::Messages, &body).messages()[0].speaker
+    };
+    assert_eq!(speaker(&["<system-reminder>a</system-reminder>"]), Speaker::Tool);
+    assert_eq!(speaker(&["[Request interrupted by user for tool use]"]), Speaker::Tool);
+    assert_eq!(speaker(&["[Request interrupted by user for tool use]", "改用 SQLite"]), Speaker::User);
+}
+
+#[test]
 fn messages_are_read() {
     let body = json!({ "system": "Be brief.", "messages": [
         { "role": "user", "content": "What is the weather in Porto?" },

@@ -2,7 +2,7 @@
 
 mod chats;
 mod dialects;
-mod fixtures;
+pub(crate) mod fixtures;
 mod forwarding;
 mod owners;
 mod prompts;
