@@ -150,6 +150,9 @@ fn unpacked(archive: &Path, name: &str) -> Result<Vec<u8>, ImportError> {
     Ok(bytes)
 }
 
+/// An element of an export, or its fault, and the bytes that it takes.
+type Element = (Result<Value, RowError>, u64);
+
 /// Reads conversations: a list of them, one alone, or an object that contains a list of them. A row is a conversation.
 /// An input without a conversation is an error at its end.
 pub(crate) fn conversations(
@@ -160,7 +163,7 @@ pub(crate) fn conversations(
         Ok(start) => start,
         Err(error) => return Box::new(std::iter::once(Err(error.into()))),
     };
-    let elements: Box<dyn Iterator<Item = Result<(Result<Value, RowError>, u64), ImportError>>> = if start == b'[' {
+    let elements: Box<dyn Iterator<Item = Result<Element, ImportError>>> = if start == b'[' {
         Box::new(JsonArray::new(input).with_key(format.key).map(|element| {
             let element = element?;
             let value = element.text.map(|text| serde_json::from_str(&text).unwrap_or_default());

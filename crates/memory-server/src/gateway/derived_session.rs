@@ -66,6 +66,6 @@ fn latest_chat(stored: &[(usize, &Record)], reply: Option<&str>) -> Option<usize
 /// Returns the addresses of the chats that begin with the same words as `first`.
 fn addresses(first: &Scope) -> Result<Vec<Scope>> {
     let name = first.session().unwrap_or_default();
-    let later = (2..=MAX_CHATS).map(|number| first.clone().with_session(&format!("{name}-{number}")));
+    let later = (2..=MAX_CHATS).map(|number| first.clone().with_session(format!("{name}-{number}")));
     std::iter::once(Ok(first.clone())).chain(later).collect()
 }
