@@ -145,7 +145,10 @@ fn unpacked(archive: &Path, name: &str) -> Result<Vec<u8>, ImportError> {
     let limited = archive.by_name(name).map_err(zip_error)?.take(MAX_UNPACKED_BYTES + 1).read_to_end(&mut bytes);
     limited.map_err(|error| ImportError::Zip(error.to_string()))?;
     if bytes.len() as u64 > MAX_UNPACKED_BYTES {
-        return Err(ImportError::Zip(format!("it has more than {} GiB unpacked", MAX_UNPACKED_BYTES >> 30)));
+        return Err(ImportError::Zip(format!(
+            "a file in it has more than {} GiB when unpacked",
+            MAX_UNPACKED_BYTES >> 30
+        )));
     }
     Ok(bytes)
 }
@@ -159,11 +162,11 @@ pub(crate) fn conversations(
     mut input: impl BufRead + 'static,
     format: ExportFormat,
 ) -> Box<dyn Iterator<Item = Result<Row, ImportError>>> {
-    let mut start = match start_of(&mut input) {
-        Ok(start) => start,
+    let first_byte = match first_byte(&mut input) {
+        Ok(byte) => byte,
         Err(error) => return Box::new(std::iter::once(Err(error.into()))),
     };
-    let elements: Box<dyn Iterator<Item = Result<Element, ImportError>>> = if start == b'[' {
+    let elements: Box<dyn Iterator<Item = Result<Element, ImportError>>> = if first_byte == Some(b'[') {
         Box::new(JsonArray::new(input).with_key(format.key).map(|element| {
             let element = element?;
             let value = element.text.map(|text| serde_json::from_str(&text).unwrap_or_default());
@@ -172,36 +175,34 @@ pub(crate) fn conversations(
     } else {
         match read_object(input, format) {
             Ok(elements) => Box::new(elements.into_iter().map(|value| Ok((Ok(value), 0)))),
-            Err(error) => {
-                start = 0;
-                Box::new(std::iter::once(Err(error)))
-            }
+            Err(error) => return Box::new(std::iter::once(Err(error))),
         }
     };
-    let mut seen = Seen { format, first: None, has_conversation: start == 0 };
+    let mut check = ConversationCheck { format, first_other: None, has_conversation: false };
     let mut rows = elements.zip(1..).map(Some).chain([None]);
     Box::new(std::iter::from_fn(move || match rows.next()? {
-        Some((element, number)) => Some(element.map(|(value, bytes)| seen.row(value, number, bytes))),
-        None => seen.error().map(Err),
+        Some((element, number)) => Some(element.map(|(value, bytes)| check.row(value, number, bytes))),
+        None => check.error().map(Err),
     }))
 }
 
-/// What a list has contained so far.
-struct Seen {
+/// Detects a list without conversations.
+struct ConversationCheck {
     format: ExportFormat,
-    /// The keys of the first element that is no conversation.
-    first: Option<String>,
+    /// Describes the first element that is no conversation.
+    first_other: Option<String>,
     has_conversation: bool,
 }
 
-impl Seen {
+impl ConversationCheck {
     fn row(&mut self, value: Result<Value, RowError>, number: u64, bytes: u64) -> Row {
         let title = value.as_ref().ok().and_then(|value| value.get(self.format.title)?.as_str()).unwrap_or_default();
         let place = format!("conversation {number} ({title})");
         match &value {
             Ok(value) if value.get(self.format.key).is_none() => {
-                self.first.get_or_insert_with(|| description(value));
+                self.first_other.get_or_insert_with(|| describe(value));
             }
+            // An element that cannot be read may be a conversation, and is reported as a bad row.
             Ok(_) | Err(_) => self.has_conversation = true,
         }
         Row { place, number, bytes, turns: value.and_then(|value| (self.format.read)(&value)) }
@@ -209,19 +210,19 @@ impl Seen {
 
     /// Returns the error for a list of other things.
     fn error(&mut self) -> Option<ImportError> {
-        let seen = self.first.take().filter(|_| !self.has_conversation)?;
+        let seen = self.first_other.take().filter(|_| !self.has_conversation)?;
         let ExportFormat { program, key, .. } = self.format;
         Some(ImportError::NoConversations { program, key, seen: format!("a list of {seen}") })
     }
 }
 
-/// Returns the first byte of JSON, without consuming it; 0 for an empty input.
-fn start_of(input: &mut impl BufRead) -> std::io::Result<u8> {
+/// Returns the first byte of JSON, without consuming it; `None` for an empty input.
+fn first_byte(input: &mut impl BufRead) -> std::io::Result<Option<u8>> {
     loop {
         match input.fill_buf()?.first().copied() {
-            None => return Ok(b' '),
+            None => return Ok(None),
             Some(byte) if byte.is_ascii_whitespace() || b"\xef\xbb\xbf".contains(&byte) => input.consume(1),
-            Some(byte) => return Ok(byte),
+            Some(byte) => return Ok(Some(byte)),
         }
     }
 }
@@ -235,7 +236,7 @@ fn read_object(mut input: impl BufRead, format: ExportFormat) -> Result<Vec<Valu
     if bytes.is_empty() {
         return Err(refuse("an empty file".to_owned()));
     }
-    let text = String::from_utf8(bytes).map_err(|_| refuse("no text in UTF-8".to_owned()))?;
+    let text = String::from_utf8(bytes).map_err(|_| refuse("a text that is not UTF-8".to_owned()))?;
     let text = memory_engine_intake::without_lone_surrogates(&text);
     let value: Value = serde_json::from_str(&text).map_err(|_| refuse("no JSON".to_owned()))?;
     let Value::Object(mut object) = value else { return Err(refuse("neither a list nor an object".to_owned())) };
@@ -246,12 +247,12 @@ fn read_object(mut input: impl BufRead, format: ExportFormat) -> Result<Vec<Valu
     let name = object.iter().find(|(_, value)| is_list(value)).map(|(name, _)| name.clone());
     match name.and_then(|name| object.remove(&name)) {
         Some(Value::Array(list)) => Ok(list),
-        _ => Err(refuse(description(&Value::Object(object)))),
+        _ => Err(refuse(describe(&Value::Object(object)))),
     }
 }
 
 /// Describes a value that is no conversation.
-fn description(value: &Value) -> String {
+fn describe(value: &Value) -> String {
     match value {
         Value::Object(object) if object.is_empty() => "objects without keys".to_owned(),
         Value::Object(object) => format!("objects with the keys {}", listed_keys(object)),

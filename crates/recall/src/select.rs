@@ -69,33 +69,37 @@ impl RecallRun<'_> {
     }
 }
 
-/// Moves turns that only ask behind the possible answers among the best `limit` others: an earlier question is often
-/// the most similar record, but no answer. Their scores are lowered to that of the hit before them. A possible answer
-/// has at least half of `min_relevance`, because it shares fewer words with a query than the same question does.
+/// Moves turns that only ask behind the last possible answer among the first `limit` other hits: an earlier question is
+/// often the most similar record, but no answer. Their scores are lowered to that of this answer. A possible answer has
+/// at least half of `min_relevance`, because it shares fewer words with a query than the same question does.
 fn move_questions_back(hits: &mut Vec<(RecallHit, Content)>, limit: usize, min_relevance: f64) {
-    let mut asks = Vec::new();
+    let mut is_question_at = Vec::new();
     let mut others = 0;
     let mut last_answer = None;
-    while others < limit && asks.len() < hits.len() {
-        let hit = &hits[asks.len()].0;
-        let is_asking = hit.record.kind == Kind::TURN && !hit.record.pinned && is_question(&hit.record.text);
-        if !is_asking {
-            others += 1;
-            let may_answer = hit.relevance >= min_relevance / 2.0;
-            last_answer = Some(asks.len()).filter(|_| may_answer).or(last_answer);
+    for (index, (hit, _)) in hits.iter().enumerate() {
+        let asks = hit.record.kind == Kind::TURN && !hit.record.pinned && is_question(&hit.record.text);
+        is_question_at.push(asks);
+        if asks {
+            continue;
         }
-        asks.push(is_asking);
+        if hit.relevance >= min_relevance / 2.0 {
+            last_answer = Some(index);
+        }
+        others += 1;
+        if others == limit {
+            break;
+        }
     }
-    let Some(last) = last_answer else { return };
-    let lowest = hits[last].0.score;
-    let below = hits.split_off(last + 1);
-    let (mut questions, mut answers) = (Vec::new(), Vec::with_capacity(last + 1 + below.len()));
-    for (mut hit, is_asking) in std::mem::take(hits).into_iter().zip(asks) {
-        if is_asking {
-            hit.0.score = hit.0.score.min(lowest);
-            questions.push(hit);
+    let Some(last_answer) = last_answer else { return };
+    let lowest_score = hits[last_answer].0.score;
+    let below = hits.split_off(last_answer + 1);
+    let (mut answers, mut questions) = (Vec::with_capacity(last_answer + 1 + below.len()), Vec::new());
+    for ((mut hit, content), asks) in std::mem::take(hits).into_iter().zip(is_question_at) {
+        if asks {
+            hit.score = hit.score.min(lowest_score);
+            questions.push((hit, content));
         } else {
-            answers.push(hit);
+            answers.push((hit, content));
         }
     }
     answers.extend(questions.into_iter().chain(below));

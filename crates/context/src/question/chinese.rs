@@ -10,7 +10,7 @@ pub(super) fn asks(clause: &str, words: &ChineseWords) -> bool {
     if words.particles.any_ends(clause) || words.beginnings.any_starts(clause) {
         return true;
     }
-    // Two question words of one kind are relative: "想吃什么就吃什么".
+    // The same question word twice is nearly always relative: "想吃什么就吃什么".
     let counts = || words.interrogatives.iter().map(|word| clause.matches(word).count());
     if words.indefinite.any_in(clause) || counts().any(|count| count > 1) {
         return false;
@@ -18,8 +18,7 @@ pub(super) fn asks(clause: &str, words: &ChineseWords) -> bool {
     words.endings.any_ends(clause) || counts().any(|count| count == 1) || has_choice(clause, words)
 }
 
-/// Returns true for a request without a statement about the user: "推荐一本书". Its other clauses do not begin with
-/// 我.
+/// Returns true for a request without a statement about the user, such as "推荐一本书": none of its clauses contains 我.
 pub(super) fn requests(body: &str, words: &ChineseWords) -> bool {
     let mut clauses = body.split(CLAUSE_MARKS).map(str::trim);
     let first = clauses.next().unwrap_or_default();

@@ -12,17 +12,20 @@ const NUMBER_MIN_DIGITS: usize = 7;
 const PREFIX_MAX_LETTERS: usize = 4;
 /// As [`PREFIX_MAX_LETTERS`], if a space follows, as in `CA 1837`.
 const SPACED_PREFIX_MAX_LETTERS: usize = 3;
-/// Minimum number of digits after such a prefix.
+/// Minimum number of digits after a prefix and a space.
 const SPACED_MIN_DIGITS: usize = 3;
-/// Weight in a query of a whole number, for each of its groups: it says more than they do.
+/// Weight in a query of a whole number, for each of its groups: a number that is found whole is a better match than the
+/// same groups apart.
 const NUMBER_GROUP_WEIGHT: f64 = 2.0;
 /// Weight in a query of the end of a number.
 const END_WEIGHT: f64 = 0.1;
+/// Weight in a query of a code.
+const CODE_WEIGHT: f64 = 1.0;
 /// Weight in a query of a code whose prefix is followed by a space.
 const SPACED_CODE_WEIGHT: f64 = 0.5;
 
-/// Emits the numbers and codes of a text without their separators. A number may follow another, such as the code of a
-/// country, so that its ends are emitted, too.
+/// Emits the numbers and codes of a folded text without their separators. The ends of a number are emitted, too, because
+/// its first groups may be another number, such as the code of a country.
 pub(super) fn analyze(characters: &[char], emit: &mut impl FnMut(String, f64)) {
     if !characters.iter().any(char::is_ascii_digit) {
         return;
@@ -32,11 +35,11 @@ pub(super) fn analyze(characters: &[char], emit: &mut impl FnMut(String, f64)) {
     while let Some(group) = next_group(characters, position) {
         position = group.end;
         let continues = groups.last().is_some_and(|last| is_separator(&characters[last.end..group.start]));
-        if !continues || !belongs(characters, &group) {
+        if !continues || !is_part(characters, &group) {
             emit_run(characters, &groups, emit);
             groups.clear();
         }
-        if belongs(characters, &group) {
+        if is_part(characters, &group) {
             groups.push(group);
         }
     }
@@ -51,7 +54,9 @@ fn next_group(characters: &[char], position: usize) -> Option<Range<usize>> {
 }
 
 fn is_separator(between: &[char]) -> bool {
+    // A point and a space end a sentence.
     (1..=2).contains(&between.len())
+        && between != ['.', ' ']
         && between.iter().all(|c| matches!(c, ' ' | '-' | '.' | '·' | '_' | '/' | '(' | ')'))
 }
 
@@ -59,8 +64,8 @@ fn is_code_separator(c: char) -> bool {
     matches!(c, '-' | '·' | '_')
 }
 
-/// Returns true if a group has a digit, or is the short prefix of one.
-fn belongs(characters: &[char], group: &Range<usize>) -> bool {
+/// Returns true if a group has a digit, or is the short prefix of a group that has one.
+fn is_part(characters: &[char], group: &Range<usize>) -> bool {
     let word = &characters[group.clone()];
     if word.iter().any(char::is_ascii_digit) {
         return true;
@@ -82,16 +87,23 @@ fn is_year(digits: &[char]) -> bool {
     matches!(digits, ['1', '9', _, _] | ['2', '0', _, _])
 }
 
-/// Returns true for a day in digits, which is a date and no number.
-fn is_day(characters: &[char], groups: &[Range<usize>]) -> bool {
-    let [first, second, third] = groups else { return false };
-    let has_year = |year: &Range<usize>, other: &Range<usize>| is_year(&characters[year.clone()]) && other.len() <= 2;
-    second.len() <= 2 && (has_year(first, third) || has_year(third, first))
+/// Returns true if the groups contain a day in digits, also before a time of the day, or are two years.
+fn has_date(characters: &[char], groups: &[Range<usize>]) -> bool {
+    let is_year = |group: &Range<usize>| is_year(&characters[group.clone()]);
+    let is_part_of_day = |group: &Range<usize>| {
+        let text = &characters[group.clone()];
+        // The third group of 2026-04-03t14:30 has the hour.
+        text.iter().position(|c| *c == 't').unwrap_or(text.len()) <= 2
+    };
+    groups.windows(3).any(|three| {
+        is_part_of_day(&three[1])
+            && (is_year(&three[0]) && is_part_of_day(&three[2]) || is_part_of_day(&three[0]) && is_year(&three[2]))
+    }) || matches!(groups, [first, second] if is_year(first) && is_year(second))
 }
 
 fn emit_run(characters: &[char], groups: &[Range<usize>], emit: &mut impl FnMut(String, f64)) {
     let (Some(first), Some(last)) = (groups.first(), groups.last()) else { return };
-    if groups.len() < 2 || groups.len() > MAX_GROUPS || is_day(characters, groups) {
+    if groups.len() < 2 || groups.len() > MAX_GROUPS || has_date(characters, groups) {
         return;
     }
     let joined =
@@ -105,7 +117,7 @@ fn emit_run(characters: &[char], groups: &[Range<usize>], emit: &mut impl FnMut(
         let digits = text.chars().filter(char::is_ascii_digit).count();
         match start {
             0 if digits >= NUMBER_MIN_DIGITS => emit(text, NUMBER_GROUP_WEIGHT * groups.len() as f64),
-            0 if is_code => emit(text, 1.0),
+            0 if is_code => emit(text, CODE_WEIGHT),
             0 if is_spaced_code => emit(text, SPACED_CODE_WEIGHT),
             _ if digits >= NUMBER_MIN_DIGITS => emit(text, END_WEIGHT),
             _ => {}
@@ -151,6 +163,10 @@ mod tests {
             "may 2023",
             "2026-04-03",
             "3.4.2026",
+            "2026-04-03 14:30",
+            "2026-04-03t14:30",
+            "from 2019-2020 on",
+            "call 5551234. 20 people came",
         ] {
             assert!(identifiers(text).is_empty(), "{text}: {:?}", identifiers(text));
         }

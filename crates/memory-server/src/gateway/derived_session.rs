@@ -18,10 +18,10 @@ const RETRY_WINDOW: Duration = Duration::from_secs(3600);
 
 /// Returns the address of the chat that a request continues, among those that begin with the same words: `first`, which
 /// is named after these words, then `first-2`, and so on. A first message begins another chat, unless it repeats the
-/// only message of the latest one.
+/// only message of the latest one. A result of a tool belongs to the latest one.
 ///
 /// # Errors
-/// The store's.
+/// Returns the error of the store.
 pub(super) async fn find_chat(
     engine: &MemoryEngine,
     recall_scope: &Scope,
@@ -30,41 +30,45 @@ pub(super) async fn find_chat(
     key: &TurnKey,
     now: Timestamp,
 ) -> Result<Scope> {
-    let chats = addresses(first)?;
+    let chats = chat_addresses(first)?;
     let stored_key = key.parent.as_ref().unwrap_or(&key.key);
-    let ids: Vec<RecordId> = chats.iter().flat_map(|chat| record_ids(chat, stored_key)).collect();
-    let stored = engine.get_all(recall_scope, &ids).await?;
+    let ids: Vec<(usize, RecordId)> = chats
+        .iter()
+        .enumerate()
+        .flat_map(|(chat, address)| record_ids(address, stored_key).map(|id| (chat, id)))
+        .collect();
+    let records = engine.get_all(recall_scope, &ids.iter().map(|(_, id)| *id).collect::<Vec<_>>()).await?;
     let stored: Vec<(usize, &Record)> =
-        stored.iter().enumerate().filter_map(|(index, record)| Some((index / 2, record.as_ref()?))).collect();
+        ids.iter().zip(&records).filter_map(|((chat, _), record)| Some((*chat, record.as_ref()?))).collect();
     if key.parent.is_some() {
         let reply = thread.previous_exchange().map(|exchange| engine.screening().mask(exchange.assistant.as_str()));
-        let chat = latest_chat(&stored, reply.as_deref()).unwrap_or(0);
+        // The turns of a history that was never stored begin the first chat.
+        let chat = newest_chat(&stored, reply.as_deref()).unwrap_or(0);
         return Ok(chats[chat].clone());
     }
     let Some(latest) = stored.iter().map(|(chat, _)| *chat).max() else { return Ok(first.clone()) };
-    // A result of a tool belongs to the chat, however long the tool took.
-    let awaits_reply = thread.question().is_none();
+    let is_tool_result = thread.question().is_none();
     let is_recent =
         stored.iter().any(|(chat, record)| *chat == latest && record.occurred_at >= now.before(RETRY_WINDOW));
     let (last_turn, _) = read_last_turn(engine, &chats[latest]).await?;
-    let is_retry = awaits_reply || is_recent && last_turn.key.is_none_or(|last| last == key.key);
-    let chat = if is_retry { latest } else { (latest + 1).min(MAX_CHATS - 1) };
+    let repeats_only_message = is_recent && last_turn.key.is_none_or(|last| last == key.key);
+    let chat = if is_tool_result || repeats_only_message { latest } else { (latest + 1).min(MAX_CHATS - 1) };
     Ok(chats[chat].clone())
 }
 
-/// Returns the index of the latest chat with the stored turn before the open one, preferably with the same reply.
-fn latest_chat(stored: &[(usize, &Record)], reply: Option<&str>) -> Option<usize> {
-    let latest = |records: &mut dyn Iterator<Item = &(usize, &Record)>| {
+/// Returns the index of the chat whose turn before the open one was stored last, preferably with the same reply.
+fn newest_chat(stored: &[(usize, &Record)], reply: Option<&str>) -> Option<usize> {
+    let newest = |records: &mut dyn Iterator<Item = &(usize, &Record)>| {
         records.max_by_key(|(chat, record)| (record.occurred_at, *chat)).map(|(chat, _)| *chat)
     };
     let has_reply = |(_, record): &&(usize, &Record)| {
         record.role.as_ref() == Some(&Role::ASSISTANT) && reply == Some(record.text.as_str())
     };
-    latest(&mut stored.iter().filter(has_reply)).or_else(|| latest(&mut stored.iter()))
+    newest(&mut stored.iter().filter(has_reply)).or_else(|| newest(&mut stored.iter()))
 }
 
 /// Returns the addresses of the chats that begin with the same words as `first`.
-fn addresses(first: &Scope) -> Result<Vec<Scope>> {
+fn chat_addresses(first: &Scope) -> Result<Vec<Scope>> {
     let name = first.session().unwrap_or_default();
     let later = (2..=MAX_CHATS).map(|number| first.clone().with_session(format!("{name}-{number}")));
     std::iter::once(Ok(first.clone())).chain(later).collect()
