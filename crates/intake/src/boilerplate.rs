@@ -5,7 +5,7 @@ use std::{
     sync::LazyLock,
 };
 
-use memory_engine_text::{RegexOptions, SharedRegex, data};
+use memory_engine_text::{RegexError, RegexIndex, RegexOptions, SharedRegex, data, join_lines};
 use serde::Deserialize;
 
 use crate::code::CodeRanges;
@@ -14,11 +14,19 @@ use crate::code::CodeRanges;
 #[serde(deny_unknown_fields)]
 struct Boilerplate {
     elements: BTreeSet<String>,
+    bare: BTreeSet<String>,
     wrappers: Vec<String>,
+    templates: Vec<Pattern>,
     spans: Vec<Span>,
-    lines: Vec<Line>,
+    lines: Vec<Pattern>,
     messages: Vec<Message>,
     commands: BTreeSet<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pattern {
+    r#match: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -30,23 +38,25 @@ struct Span {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
-    line: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Message {
     begins: String,
 }
 
 data!(RULES: Boilerplate = "boilerplate.toml");
 
+/// Memory limit of the compiled templates that are kept, in bytes.
+const TEMPLATE_BYTES: usize = 4 << 20;
+
+static TEMPLATES: LazyLock<RegexIndex> = LazyLock::new(|| {
+    let whole = |template: &Pattern| format!(r"(?s)^(?:{})\s*$", join_lines(&template.r#match));
+    let templates: Vec<String> = RULES.templates.iter().map(whole).collect();
+    valid(RegexOptions::ignoring_case().index(&templates, TEMPLATE_BYTES))
+});
 static SPANS: LazyLock<Vec<(SharedRegex, &'static str)>> = LazyLock::new(|| {
     RULES.spans.iter().map(|span| (compile(&format!("(?im)^{}", span.begins)), span.end.as_str())).collect()
 });
 static LINES: LazyLock<SharedRegex> = LazyLock::new(|| {
-    let lines: Vec<&str> = RULES.lines.iter().map(|line| line.line.as_str()).collect();
+    let lines: Vec<&str> = RULES.lines.iter().map(|line| line.r#match.as_str()).collect();
     compile(&format!(r"(?m)^[ \t]*(?:{})[ \t]*$\n?", lines.join("|")))
 });
 static MESSAGES: LazyLock<SharedRegex> = LazyLock::new(|| {
@@ -55,31 +65,46 @@ static MESSAGES: LazyLock<SharedRegex> = LazyLock::new(|| {
 });
 
 #[expect(clippy::panic, reason = "the expressions are part of the crate, and a test compiles each of them")]
-fn compile(expression: &str) -> SharedRegex {
-    match RegexOptions::default().compile(expression) {
-        Ok(regex) => regex,
+fn valid<T>(compiled: Result<T, RegexError>) -> T {
+    match compiled {
+        Ok(compiled) => compiled,
         Err(error) => panic!("an expression of boilerplate.toml is invalid: {error}"),
     }
+}
+
+fn compile(expression: &str) -> SharedRegex {
+    valid(RegexOptions::default().compile(expression))
 }
 
 /// Returns a text without the elements, parts and lines that programs add. What is in code stays.
 pub(crate) fn without_boilerplate(text: &str) -> String {
     let mut text = text.to_owned();
     if text.contains('<') {
-        text = without_wrappers(&without_elements(&text));
+        text = without_elements(&text);
     }
+    text = without_templates(text);
     for (begins, end) in SPANS.iter() {
-        if let Some(found) = begins.find(&text) {
+        if let Some(found) = begins.find(&text).filter(|found| !CodeRanges::of(&text).contain(found.start())) {
             let range = found.range();
             let end = text[range.end..].find(end).map_or(text.len(), |at| range.end + at + end.len());
             text.replace_range(range.start..end, "");
         }
     }
     if text.contains('[') && LINES.is_match(&text) {
-        LINES.replace_all(&text, |_| String::new()).into_owned()
-    } else {
-        text
+        text = LINES.replace_all(&text, |_| String::new()).into_owned();
     }
+    if text.contains('<') { without_wrappers(&text) } else { text }
+}
+
+/// Returns the words of the user in the templates that the whole text has the form of.
+fn without_templates(mut text: String) -> String {
+    for template in TEMPLATES.candidates(&text) {
+        let own = TEMPLATES.captures_iter(template, text.trim()).next().and_then(|found| found.name("own"));
+        if let Some(own) = own.map(|own| own.as_str().trim().to_owned()) {
+            text = own;
+        }
+    }
+    text
 }
 
 /// Returns true for a trimmed text that a program has written, or that is a command of an agent.
@@ -107,7 +132,9 @@ fn without_elements(text: &str) -> String {
     while let Some(start) = text[position..].find('<').map(|at| position + at) {
         position = start + 1;
         let Some((name, after)) = start_tag(text, start) else { continue };
-        if code.contain(start) || !RULES.elements.contains(&name.to_ascii_lowercase()) {
+        let lower = name.to_ascii_lowercase();
+        let is_own_markup = || RULES.bare.contains(&lower) && !text[after..].starts_with('>');
+        if code.contain(start) || !RULES.elements.contains(&lower) || is_own_markup() {
             continue;
         }
         let end_tag = format!("</{name}>");
@@ -122,6 +149,11 @@ fn without_elements(text: &str) -> String {
             before.trim_end_matches([' ', '\t']).is_empty() || before.trim_end_matches(' ').ends_with('\n');
         let rest = text[end..].trim_start_matches([' ', '\t']);
         let ends_line = rest.is_empty() || rest.starts_with('\n');
+        let is_shown =
+            before.trim_end().ends_with([':', '：']) && !matches!(rest.trim_start().bytes().next(), None | Some(b'<'));
+        if is_shown {
+            continue;
+        }
         if begins_line || (ends_line && !before.ends_with(' ')) || text[after..end].contains('\n') {
             kept.push_str(before);
             copied_to = end;

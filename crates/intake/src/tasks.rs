@@ -1,7 +1,11 @@
 //! Tasks that clients give to a model by themselves.
 
-use std::sync::{LazyLock, OnceLock};
+use std::{
+    collections::BTreeMap,
+    sync::{LazyLock, OnceLock},
+};
 
+use memory_engine_core::text::normalize;
 use memory_engine_text::{Macros, RegexError, RegexIndex, RegexOptions, SharedRegex, data};
 use serde::Deserialize;
 
@@ -12,6 +16,7 @@ const BEGINNING_BYTES: usize = 4096;
 #[serde(deny_unknown_fields)]
 struct TaskRules {
     parts: Macros,
+    regional: BTreeMap<String, String>,
     message: Vec<TaskRule>,
     system: Vec<TaskRule>,
 }
@@ -82,12 +87,23 @@ impl CompiledRules {
         // The conditions are about the instruction, which is at the beginning or, after a long history, at the end.
         let beginning = &text[..text.floor_char_boundary(BEGINNING_BYTES)];
         let end = &text[text.floor_char_boundary(text.len().saturating_sub(BEGINNING_BYTES))..];
+        let found = self.matching(beginning, end);
+        if found.is_some() || text.is_ascii() { found } else { self.matching(&folded(beginning), &folded(end)) }
+    }
+
+    fn matching(&self, beginning: &str, end: &str) -> Option<usize> {
         let is_match = |condition: &LazyRegex| condition.is_match(beginning) || condition.is_match(end);
         self.begins.candidates(beginning).into_iter().find(|rule| {
             let rule = &self.rules[*rule];
             rule.begins.is_match(beginning) && rule.needs.iter().all(is_match) && !rule.unless.iter().any(is_match)
         })
     }
+}
+
+/// Returns a text with the characters and words that the rules have.
+fn folded(text: &str) -> String {
+    let text = normalize(text);
+    RULES.regional.iter().fold(text, |text, (word, usual)| text.replace(word, usual))
 }
 
 #[expect(clippy::panic, reason = "the expressions are part of the crate, and a test compiles each of them")]

@@ -49,7 +49,7 @@ data!(FORMS: ThoughtForms = "thoughts.toml");
 static COMPILED: LazyLock<CompiledForms> = LazyLock::new(|| {
     let tags = FORMS.tags.join("|");
     CompiledForms {
-        tags: compile(&format!(r"<(?P<end>/)?\s?(?P<name>{tags})(?:\s[^<>]*)?>")),
+        tags: compile(&format!(r"[<＜](?P<end>[/／])?\s?(?P<name>{tags})(?:\s[^<>＜＞]*)?[>＞]")),
         marks: FORMS.marks.iter().map(|mark| (compile(&mark.start), compile(&mark.ends.join("|")))).collect(),
         any_start: compile(&FORMS.marks.iter().map(|mark| mark.start.as_str()).collect::<Vec<_>>().join("|")),
         beginnings: FORMS.beginnings.iter().map(|pattern| compile(&pattern.r#match)).collect(),
@@ -85,15 +85,18 @@ pub(crate) fn without_thoughts(text: &str) -> String {
             reply = reply[found.range().end..].to_owned();
         }
     }
-    if reply.contains(['<', '[', '◁']) {
+    if reply.contains(['<', '＜', '[', '◁']) || reply.contains(":::") {
         reply = without_marked(&reply);
         reply = without_tagged(&reply);
     }
     if reply != text || reply.contains("<|channel|>") {
         for answer in &COMPILED.answers {
-            if answer.is_match(&reply) {
-                reply = answer.replace_all(&reply, |_| String::new()).into_owned();
-            }
+            let code = CodeRanges::of(&reply);
+            let kept = answer.replace_all(&reply, |found| match found.get(0) {
+                Some(mark) if code.contain(mark.start()) => mark.as_str().to_owned(),
+                _ => String::new(),
+            });
+            reply = kept.into_owned();
         }
     }
     reply
@@ -117,11 +120,17 @@ fn without_marked(text: &str) -> String {
             kept.push_str(&reply[copied_to..found.start]);
             let closing = end.find(&reply[found.end..]).map(|closing| closing.range());
             copied_to = closing.map_or(reply.len(), |closing| found.end + closing.end);
+            copied_to += blank_lines(&kept, &reply[copied_to..]);
         }
         kept.push_str(&reply[copied_to..]);
         reply = kept;
     }
     reply
+}
+
+/// Returns the length of the empty lines after thoughts, if there are some before them: those stay.
+fn blank_lines(before: &str, after: &str) -> usize {
+    if before.ends_with("\n\n") { after.len() - after.trim_start_matches('\n').len() } else { 0 }
 }
 
 /// A tag of thoughts in a text.
@@ -154,11 +163,12 @@ fn without_tagged(text: &str) -> String {
         let end = ends[index].map(|end| &tags[end]);
         let is_thought = match end {
             Some(end) => !is_pair_mentioned(text, tag, end),
-            None => !is_mention(text, &tag.range) && begins_here(text, tag.range.start),
+            None => tag.name.is_ascii() && !is_mention(text, &tag.range) && begins_here(text, tag.range.start),
         };
         if is_thought {
             kept.push_str(&text[copied_to..tag.range.start]);
             copied_to = end.map_or(text.len(), |end| end.range.end);
+            copied_to += blank_lines(&kept, &text[copied_to..]);
         } else {
             mentioned_ends.extend(ends[index]);
         }
