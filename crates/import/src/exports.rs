@@ -262,7 +262,9 @@ fn describe(value: &Value) -> String {
 }
 
 fn listed_keys(object: &Map<String, Value>) -> String {
-    listed(&object.keys().cloned().collect::<Vec<_>>())
+    let mut keys: Vec<String> = object.keys().cloned().collect();
+    keys.sort();
+    listed(&keys)
 }
 
 /// Lists names for a message.

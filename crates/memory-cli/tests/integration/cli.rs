@@ -206,21 +206,20 @@ fn bad_lines_are_reported_by_number() {
     file.extend_from_slice(b"\"}\n{\"user\":\"lin\",\"text\":\"also good\"}\n");
     let file = cli.write("bad.jsonl", file);
     let result = cli.run(&["import", file.to_str().unwrap()]);
-    assert_eq!(result.stderr.lines().count(), 6, "one line for each: {}", result.stderr);
+    // Line 5 is imported without its NUL.
+    assert_eq!(result.stderr.lines().count(), 5, "one line for each: {}", result.stderr);
     result.assert_fails(&[
         "line 2: it is no JSON",
         "line 3:",
         "empty",
         "line 4:",
         "UTF-8",
-        "line 5:",
-        "NUL",
         "line 6:",
         "future",
         "line 7:",
         "4 MiB",
     ]);
-    assert_eq!(cli.stats()["records"], 2);
+    assert_eq!(cli.stats()["records"], 3);
 }
 
 #[test]
