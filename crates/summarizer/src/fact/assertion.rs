@@ -24,21 +24,21 @@ const CLAUSE_STARTS: [char; 6] = ['，', ',', '、', '-', '—', ';'];
 data! {
     DATA = "en/assertion.toml", "zh/assertion.toml";
     DataPattern: quoted, first_person, staged, order, unreal, reported, tail, asked, question_follows, label;
-    DataPattern: mail, played;
+    DataPattern: mail, played, told, own_teller, direct, told_end;
     DataPattern: own_label, lead, zh_lead, factive, cantonese;
     BTreeMap<String, String>: in_mandarin;
 }
 
 /// Masks, byte for byte, the text that the speaker does not state: longer quotations, stage directions between
-/// asterisks or in Chinese brackets, code, quoted lines, pasted mails, and text to be rewritten or played. Byte
-/// positions stay the same.
+/// asterisks or in Chinese brackets, code, quoted lines, pasted mails, what others say or write, and text to be
+/// rewritten or played. Byte positions stay the same.
 pub(super) fn mask(text: &str) -> String {
     if DATA.played.is_match(text) {
         return MASK.to_string().repeat(text.len());
     }
     let mut bytes = text.as_bytes().to_vec();
     let ranges = quotations(text).chain(stage_directions(text)).chain(quoted_lines(text));
-    let ranges = ranges.chain(pasted_mail(text)).chain(requested_text(text));
+    let ranges = ranges.chain(pasted_mail(text)).chain(requested_text(text)).chain(told(text));
     for range in ranges {
         bytes[range].fill(MASK as u8);
     }
@@ -72,6 +72,17 @@ fn quoted_lines(text: &str) -> impl Iterator<Item = Range<usize>> {
 /// Returns the text from the head of a mail on.
 fn pasted_mail(text: &str) -> Option<Range<usize>> {
     DATA.mail.find(text).map(|head| head.start()..text.len())
+}
+
+/// Returns the speech and the writing of others, each to the end of its sentence: the words after "He goes," or "The
+/// note read:". Without a colon they are theirs only if they begin in the first person.
+fn told(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let heads = DATA.told.find_iter(text).filter(|head| {
+        let has_colon = head.as_str().trim_end().ends_with([':', '：']);
+        let is_direct = has_colon || DATA.direct.is_match(&text[head.end()..]);
+        is_direct && !DATA.own_teller.is_match(head.as_str())
+    });
+    heads.map(|head| head.end()..head.end() + DATA.told_end.before(&text[head.end()..]).len())
 }
 
 /// Returns the text after the first colon or line break that follows a request to rewrite something or to play a

@@ -15,7 +15,7 @@ data! {
     DataPattern: boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first;
     DataPattern: unstated, past, command, named_kin;
     DataPattern: equated, naming_predicate, surname;
-    Words: adverbs, no_adverbs, thing_subjects, name_starts, no_kin_names;
+    Words: topic_doubts, adverbs, no_adverbs, thing_subjects, name_starts, no_kin_names;
 }
 
 /// Returns the statements of a normalised Chinese sentence.
@@ -123,7 +123,7 @@ fn split_subject(context: &ClauseContext, clause: &str) -> (ClauseSubject, Strin
         let is_denial = verb.contains('不');
         let is_complete = is_denial || !found["end"].is_empty();
         let is_person = relative(clause).is_some() || DATA.person.is_match(clause) || DATA.speaker.is_match(object);
-        if is_complete && !is_person && !object.ends_with(['我', '他', '她', '你']) && !object.contains("什么") {
+        if is_complete && !is_person && !DATA.topic_doubts.any_ends(object) && !object.contains("什么") {
             let end = if is_denial { format!("{verb}{object}{}", &found["end"]) } else { format!("{verb}了{object}") };
             return (ClauseSubject::Speaker, format!("{}{end}", &found["adverb"]));
         }
