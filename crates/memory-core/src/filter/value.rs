@@ -124,8 +124,7 @@ fn exact(integer: i128) -> FilterValue {
 
 fn to_exact_f64(integer: i128) -> Option<f64> {
     // A greater integer may be a number of `f64`, but the values that it is compared with are rounded to the same one.
-    let number = integer as f64;
-    (number.abs() <= MAX_EXACT_INTEGER).then_some(number)
+    (integer.unsigned_abs() <= 1 << 53).then_some(integer as f64)
 }
 
 /// Compares two numbers exactly, also integers that `f64` cannot represent. `None` if one is not a finite number.
