@@ -52,7 +52,7 @@ fn imported(text: &str) -> Record {
 pub(crate) async fn r9_deleted_records_stay_deleted(test_db: TestDatabase) {
     let memory = open(&test_db).await;
     // 1. write
-    let text = format!("I'm allergic to {SECRET}. {SECRET} lives in Porto with Anna Reed.");
+    let text = format!("My sister is called {SECRET}. {SECRET} lives in Porto with Anna Reed.");
     let gone = memory.remember(&story(None), Turn::user(&text).with_message_id("m1")).await.unwrap();
     for text in ["I went hiking on Saturday with Anna Reed.", "The mountain was foggy and cold."] {
         memory.remember(&story(None), text).await.unwrap();

@@ -8,6 +8,8 @@ use serde::Deserialize;
 
 mod chinese;
 
+use self::chinese::{CLAUSE_MARKS, ChineseWords};
+
 use crate::phrase_pattern::{PhrasePatterns, PhraseToken, tokens};
 
 #[derive(Debug, Deserialize)]
@@ -15,35 +17,6 @@ use crate::phrase_pattern::{PhrasePatterns, PhraseToken, tokens};
 struct QuestionWords {
     chinese: ChineseWords,
     english: EnglishWords,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ChineseWords {
-    /// Endings that always ask, such as 吗.
-    particles: Words,
-    /// Endings of questions without a question mark.
-    endings: Words,
-    /// Beginnings of questions without a question mark.
-    beginnings: Words,
-    /// Questions that announce or stress a statement.
-    rhetorical: Words,
-    /// Questions at the end of a statement.
-    tags: Words,
-    /// Beginnings of clauses that belong to the question after them, such as 如果.
-    conditions: Words,
-    /// Question words, anywhere in a clause.
-    interrogatives: Words,
-    /// Phrases in which a question word does not ask.
-    indefinite: Words,
-    /// Words of the form A-not-A that leave no choice.
-    no_choices: Words,
-    /// Beginnings of requests.
-    requests: Words,
-    /// Words before a request.
-    request_openers: Words,
-    /// Words of a query about earlier questions.
-    about_questions: Words,
 }
 
 #[derive(Debug, Deserialize)]
@@ -89,8 +62,6 @@ static ENGLISH: LazyLock<EnglishPatterns> = LazyLock::new(|| {
     }
 });
 
-/// Marks between the clauses of a sentence.
-const CLAUSE_MARKS: [char; 2] = [',', '，'];
 /// A sentence of at most this many characters, such as "Hi!" or 对了, does not make a text a statement.
 const INTERJECTION_MAX_CHARS: usize = 6;
 /// A clause of at least this many words before a question is a statement of its own. A shorter one names the topic: "my

@@ -1,7 +1,7 @@
 //! Rows of a source, and the turns that they contain.
 
 use jiff::civil::DateTime;
-use memory_engine_intake::{UserMessage, model_words};
+use memory_engine_intake::{IncomingWords, model_words};
 use serde_json::{Map, Value};
 
 use crate::error::{ImportError, RowError};
@@ -56,8 +56,8 @@ impl ImportedTurn {
             "assistant" if *answers_task => None,
             "assistant" => Some(model_words(text)).filter(|words| !words.trim().is_empty()),
             "" | "user" | "participant" => {
-                let message = UserMessage::of(text);
-                *answers_task = message == UserMessage::ClientTask;
+                let message = IncomingWords::of(text);
+                *answers_task = message == IncomingWords::ClientTask;
                 message.own_words()
             }
             _ => return Some(self),

@@ -9,6 +9,6 @@ mod tasks;
 mod thoughts;
 
 pub use injected::without_injected;
-pub use message::{UserMessage, model_words, note_words, prompt_words};
+pub use message::{IncomingWords, model_words, note_words, prompt_words};
 pub use surrogates::without_lone_surrogates;
 pub use tasks::is_client_task;

@@ -9,7 +9,7 @@ use crate::{
 
 /// The content of a message in the user's place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UserMessage {
+pub enum IncomingWords {
     /// The user's own words, without what other programs have added. Never blank.
     Own(String),
     /// A task that a client gives to the model by itself, such as a request for a title. It is passed on without
@@ -19,15 +19,15 @@ pub enum UserMessage {
     Foreign,
 }
 
-impl UserMessage {
+impl IncomingWords {
     /// Reads a message that is one text. A text without additions is unchanged, except that NUL is removed.
     ///
     /// ```
-    /// use memory_engine_intake::UserMessage;
+    /// use memory_engine_intake::IncomingWords;
     ///
     /// let text = "<system-reminder>Today is Monday.</system-reminder>\nfix the parser";
-    /// assert_eq!(UserMessage::of(text), UserMessage::Own("fix the parser".to_owned()));
-    /// assert_eq!(UserMessage::of("[Request interrupted by user]"), UserMessage::Foreign);
+    /// assert_eq!(IncomingWords::of(text), IncomingWords::Own("fix the parser".to_owned()));
+    /// assert_eq!(IncomingWords::of("[Request interrupted by user]"), IncomingWords::Foreign);
     /// ```
     pub fn of(text: &str) -> Self {
         Self::of_parts([text])
@@ -62,7 +62,7 @@ impl UserMessage {
 /// Returns the user's words in a prompt of a coding agent, trimmed. `None` for a command (`/review src`), for a task,
 /// and for a prompt that a program wrote.
 pub fn prompt_words(prompt: &str) -> Option<String> {
-    let words = UserMessage::of(prompt).own_words().filter(|words| !is_agent_command(words))?;
+    let words = IncomingWords::of(prompt).own_words().filter(|words| !is_agent_command(words))?;
     Some(words.trim().to_owned())
 }
 
@@ -72,7 +72,7 @@ pub fn note_words(note: &str) -> Option<String> {
     if note.trim().is_empty() {
         return Some(note.to_owned());
     }
-    UserMessage::of(&model_words(note)).own_words()
+    IncomingWords::of(&model_words(note)).own_words()
 }
 
 /// Returns the user's words in a part of a message. Empty if there are none.

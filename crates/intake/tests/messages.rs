@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use memory_engine_intake::{UserMessage, is_client_task, model_words, note_words, prompt_words};
+use memory_engine_intake::{IncomingWords, is_client_task, model_words, note_words, prompt_words};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -29,9 +29,9 @@ fn tasks() -> Tasks {
 }
 
 /// Returns the rows whose result differs, with what was found.
-fn wrong<'t>(rows: impl IntoIterator<Item = (&'t str, UserMessage)>) -> Vec<(String, UserMessage)> {
-    let differs = |(text, expected): (&str, UserMessage)| {
-        let found = UserMessage::of(text);
+fn wrong<'t>(rows: impl IntoIterator<Item = (&'t str, IncomingWords)>) -> Vec<(String, IncomingWords)> {
+    let differs = |(text, expected): (&str, IncomingWords)| {
+        let found = IncomingWords::of(text);
         (found != expected).then(|| (text.to_owned(), found))
     };
     rows.into_iter().filter_map(differs).collect()
@@ -41,16 +41,16 @@ fn wrong<'t>(rows: impl IntoIterator<Item = (&'t str, UserMessage)>) -> Vec<(Str
 fn own_words_are_kept() {
     let (messages, tasks) = (messages(), tasks());
     let own = messages.own.iter().chain(&tasks.not_message);
-    assert_eq!(wrong(own.map(|text| (text.as_str(), UserMessage::Own(text.clone())))), []);
-    let mixed = messages.mixed.iter().map(|[text, own]| (text.as_str(), UserMessage::Own(own.clone())));
+    assert_eq!(wrong(own.map(|text| (text.as_str(), IncomingWords::Own(text.clone())))), []);
+    let mixed = messages.mixed.iter().map(|[text, own]| (text.as_str(), IncomingWords::Own(own.clone())));
     assert_eq!(wrong(mixed), []);
 }
 
 #[test]
 fn foreign_words_are_refused() {
     let (messages, tasks) = (messages(), tasks());
-    assert_eq!(wrong(messages.foreign.iter().map(|text| (text.as_str(), UserMessage::Foreign))), []);
-    assert_eq!(wrong(tasks.message.iter().map(|text| (text.as_str(), UserMessage::ClientTask))), []);
+    assert_eq!(wrong(messages.foreign.iter().map(|text| (text.as_str(), IncomingWords::Foreign))), []);
+    assert_eq!(wrong(tasks.message.iter().map(|text| (text.as_str(), IncomingWords::ClientTask))), []);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn answers_are_kept_without_thoughts() {
 #[test]
 fn parts_of_a_message_are_read_alone() {
     let summary = "This session is being continued from a previous conversation that ran out of context.";
-    let own = |parts: &[&str]| UserMessage::of_parts(parts.iter().copied()).own_words();
+    let own = |parts: &[&str]| IncomingWords::of_parts(parts.iter().copied()).own_words();
     assert_eq!(
         own(&[summary, "<system-reminder>a</system-reminder>", "fix it", "", "today"]).unwrap(),
         "fix it\ntoday"
@@ -90,6 +90,6 @@ fn prompts_notes_and_systems_are_read() {
 
 #[test]
 fn nul_is_removed() {
-    assert_eq!(UserMessage::of("a\0b").own_words().as_deref(), Some("ab"));
+    assert_eq!(IncomingWords::of("a\0b").own_words().as_deref(), Some("ab"));
     assert_eq!(model_words("a\0b"), "ab");
 }

@@ -1,8 +1,40 @@
 //! The form of Chinese questions and requests.
 
 use memory_engine_core::text::is_han;
+use memory_engine_text::Words;
+use serde::Deserialize;
 
-use super::{CLAUSE_MARKS, ChineseWords};
+/// Marks between the clauses of a sentence.
+pub(super) const CLAUSE_MARKS: [char; 2] = [',', '，'];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChineseWords {
+    /// Endings that always ask, such as 吗.
+    pub(super) particles: Words,
+    /// Endings of questions without a question mark.
+    pub(super) endings: Words,
+    /// Beginnings of questions without a question mark.
+    pub(super) beginnings: Words,
+    /// Questions that announce or stress a statement.
+    pub(super) rhetorical: Words,
+    /// Questions at the end of a statement.
+    pub(super) tags: Words,
+    /// Beginnings of clauses that belong to the question after them, such as 如果.
+    pub(super) conditions: Words,
+    /// Question words, anywhere in a clause.
+    pub(super) interrogatives: Words,
+    /// Phrases in which a question word does not ask.
+    pub(super) indefinite: Words,
+    /// Words of the form A-not-A that leave no choice.
+    pub(super) no_choices: Words,
+    /// Beginnings of requests.
+    pub(super) requests: Words,
+    /// Words before a request.
+    pub(super) request_openers: Words,
+    /// Words of a query about earlier questions.
+    pub(super) about_questions: Words,
+}
 
 /// Returns true if a folded Chinese clause asks: it begins or ends like a question, has a question word that is not
 /// used in another sense ("没什么", "谁都"), or has the form A-not-A ("该不该").

@@ -24,8 +24,8 @@ const CODE_WEIGHT: f64 = 1.0;
 /// Weight in a query of a code whose prefix is followed by a space.
 const SPACED_CODE_WEIGHT: f64 = 0.5;
 
-/// Emits the numbers and codes of a folded text without their separators. The ends of a number are emitted, too, because
-/// its first groups may be another number, such as the code of a country.
+/// Emits the numbers and codes of a folded text without their separators. The ends of a number are emitted, too,
+/// because its first groups may be another number, such as the code of a country.
 pub(super) fn analyze(characters: &[char], emit: &mut impl FnMut(String, f64)) {
     if !characters.iter().any(char::is_ascii_digit) {
         return;

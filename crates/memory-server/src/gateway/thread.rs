@@ -1,7 +1,7 @@
 //! The conversation in a list of messages.
 
 use blake3::Hasher;
-use memory_engine_intake::{UserMessage, is_client_task, model_words};
+use memory_engine_intake::{IncomingWords, is_client_task, model_words};
 
 /// The speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,12 +99,12 @@ impl Thread {
             match message.speaker {
                 Speaker::User => {
                     answers_task = false;
-                    match UserMessage::of_parts(message.texts.iter().map(String::as_str)) {
-                        UserMessage::Own(words) => thread.add_user(words.trim()),
+                    match IncomingWords::of_parts(message.texts.iter().map(String::as_str)) {
+                        IncomingWords::Own(words) => thread.add_user(words.trim()),
                         // A message without text, such as an image.
-                        UserMessage::Foreign if message.text().trim().is_empty() => thread.add_user(""),
-                        UserMessage::Foreign => thread.ends_with_user = false,
-                        UserMessage::ClientTask => answers_task = true,
+                        IncomingWords::Foreign if message.text().trim().is_empty() => thread.add_user(""),
+                        IncomingWords::Foreign => thread.ends_with_user = false,
+                        IncomingWords::ClientTask => answers_task = true,
                     }
                 }
                 Speaker::Assistant if answers_task => {}
@@ -226,12 +226,12 @@ pub(super) fn is_without_words(system: &str, messages: &[ChatMessage]) -> bool {
     let is_of_client = |message: &ChatMessage| matches!(message.speaker, Speaker::User | Speaker::System);
     let Some(last) = messages.iter().rposition(is_of_client) else { return false };
     let message = &messages[last];
-    match UserMessage::of_parts(message.texts.iter().map(String::as_str)) {
-        UserMessage::ClientTask => true,
-        UserMessage::Foreign => {
+    match IncomingWords::of_parts(message.texts.iter().map(String::as_str)) {
+        IncomingWords::ClientTask => true,
+        IncomingWords::Foreign => {
             message.speaker == Speaker::User && last + 1 == messages.len() && !message.text().trim().is_empty()
         }
-        UserMessage::Own(_) => false,
+        IncomingWords::Own(_) => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memory_engine_intake::{UserMessage, model_words};
+use memory_engine_intake::{IncomingWords, model_words};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
@@ -124,8 +124,8 @@ fn read_messages(params: &mut Params, messages: Option<Value>) -> Vec<Mem0Messag
             "assistant" => model_words(&texts.join("\n")),
             "tool" | "function" | "system" | "developer" => texts.join("\n"),
             _ => {
-                let words = UserMessage::of_parts(texts.iter().map(String::as_str));
-                answers_task = words == UserMessage::ClientTask;
+                let words = IncomingWords::of_parts(texts.iter().map(String::as_str));
+                answers_task = words == IncomingWords::ClientTask;
                 words.own_words().unwrap_or_default()
             }
         };

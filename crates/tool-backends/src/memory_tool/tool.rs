@@ -77,6 +77,7 @@ struct EditedFile {
 
 /// Returns the words of the model in a text for a file: thoughts, and memories that it was given, are left out.
 fn own_words(text: &str) -> Refusable<String> {
+    check_text(text)?;
     note_words(text).ok_or_else(|| {
         "The text has only thoughts, memories that were given to you, or notices of a program. Write what is new."
             .to_owned()

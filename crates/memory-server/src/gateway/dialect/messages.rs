@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use axum::{body::Bytes, response::Response};
-use memory_engine_intake::{UserMessage, without_lone_surrogates};
+use memory_engine_intake::{IncomingWords, without_lone_surrogates};
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
@@ -89,7 +89,7 @@ fn chat_message(message: &Value) -> ChatMessage {
     let of_role = Speaker::of(message["role"].as_str().unwrap_or_default());
     let texts = content_texts(&content.to_string());
     // A person may add words to the result of a tool, for example after an interruption. Reminders are no such words.
-    let has_words = || matches!(UserMessage::of_parts(texts.iter().map(String::as_str)), UserMessage::Own(_));
+    let has_words = || matches!(IncomingWords::of_parts(texts.iter().map(String::as_str)), IncomingWords::Own(_));
     let is_tool = of_role == Speaker::User && has_part("tool_result") && !has_words();
     let speaker = if is_tool { Speaker::Tool } else { of_role };
     ChatMessage { speaker, texts, calls_tools: has_part("tool_use") }

@@ -4,7 +4,7 @@ use memory_engine::{
     Error, Result, Role, State, Turn,
     review::{ReviewMode, ReviewSource},
 };
-use memory_engine_intake::{UserMessage, model_words, note_words};
+use memory_engine_intake::{IncomingWords, model_words, note_words};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -59,7 +59,7 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     let text = &arguments.text;
     let turn = match arguments.role.trim() {
         "" => Turn::note(require_words(text, note_words(text))?),
-        "user" => Turn::user(require_words(text, UserMessage::of(text).own_words())?),
+        "user" => Turn::user(require_words(text, IncomingWords::of(text).own_words())?),
         "assistant" => Turn::assistant(require_words(text, Some(model_words(text)))?),
         _ => {
             let message = format!("role must be {} or {}, or left out for a note", Role::USER, Role::ASSISTANT);
