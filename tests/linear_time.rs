@@ -12,7 +12,7 @@ use memory_engine_core::{Kind, Language, Record, Role, Scope, SystemClock, Times
 use memory_engine_embedder::{Embedder, HashEmbedder, Purpose, WordEmbedder};
 use memory_engine_graph::{RuleExtractor, likely_names, names_in};
 use memory_engine_indexing::{date_clauses, indexed_text};
-use memory_engine_intake::{UserMessage, model_words, without_injected};
+use memory_engine_intake::{IncomingWords, model_words, without_injected};
 use memory_engine_keyword_store::{Analyzer, TextAnalyzer};
 use memory_engine_scene::{SceneDetector, SceneRules};
 use memory_engine_summarizer::{
@@ -73,7 +73,7 @@ fn stages() -> Vec<Stage> {
         stage("scene", move |text| _ = scenes.detect(&session, text)),
         stage("sentences", |text| _ = sentences(text)),
         stage("injected blocks", |text| _ = without_injected(text)),
-        stage("words of a user", |text| _ = UserMessage::of(text)),
+        stage("words of a user", |text| _ = IncomingWords::of(text)),
         stage("words of a model", |text| _ = model_words(text)),
         stage("echo", |text| _ = is_echo(text, &["I have a cat", "我有一只猫"])),
         stage("facts", move |text| _ = facts.facts(&[turn(text)])),

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use memory_engine_context::{IncomingMessage, InjectionRules};
 use memory_engine_core::{Kind, ManualClock, Record, Role, Scope, Timestamp};
 use memory_engine_graph::RuleExtractor;
-use memory_engine_intake::{UserMessage, model_words, without_injected};
+use memory_engine_intake::{IncomingWords, model_words, without_injected};
 use memory_engine_keyword_store::{Analyzer, TextAnalyzer};
 use memory_engine_summarizer::{ExtractiveSummarizer, RuleFacts, RuleMetadata, SummaryRequest, is_echo, sentences};
 
@@ -171,7 +171,7 @@ pub(crate) fn facts(input: &[u8]) {
     }
     let without = without_injected(&text);
     assert!(model_words(&text).len() <= text.len());
-    if let UserMessage::Own(words) = UserMessage::of(&text) {
+    if let IncomingWords::Own(words) = IncomingWords::of(&text) {
         assert!(!words.trim().is_empty());
     }
     is_echo(&without, &[&text]);
