@@ -1,14 +1,17 @@
-//! What agents and other programs add to a message of the user.
+//! Removes the additions of agents and other programs from a message of the user.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::LazyLock,
 };
 
-use memory_engine_text::{RegexError, RegexIndex, RegexOptions, SharedRegex, data, join_lines};
+use memory_engine_text::{RegexIndex, RegexOptions, SharedRegex, data, join_lines};
 use serde::Deserialize;
 
-use crate::code::CodeRanges;
+use crate::{
+    code::CodeRanges,
+    pattern::{Pattern, valid},
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,12 +24,6 @@ struct Boilerplate {
     lines: Vec<Pattern>,
     messages: Vec<Message>,
     commands: BTreeSet<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Pattern {
-    r#match: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -63,14 +60,6 @@ static MESSAGES: LazyLock<SharedRegex> = LazyLock::new(|| {
     let messages: Vec<&str> = RULES.messages.iter().map(|message| message.begins.as_str()).collect();
     compile(&format!("^(?:{})", messages.join("|")))
 });
-
-#[expect(clippy::panic, reason = "the expressions are part of the crate, and a test compiles each of them")]
-fn valid<T>(compiled: Result<T, RegexError>) -> T {
-    match compiled {
-        Ok(compiled) => compiled,
-        Err(error) => panic!("an expression of boilerplate.toml is invalid: {error}"),
-    }
-}
 
 fn compile(expression: &str) -> SharedRegex {
     valid(RegexOptions::default().compile(expression))

@@ -26,6 +26,8 @@ struct BlockForm {
 struct OpeningForm {
     line: String,
     headings: Vec<String>,
+    /// The heading of the profile, which is free text.
+    profile_heading: String,
 }
 
 data!(FORMS: InjectedForms = "injected.toml");
@@ -44,7 +46,7 @@ pub fn without_injected(text: &str) -> String {
     }
     let mut output = String::with_capacity(text.len());
     let mut section = Section::Outside;
-    let mut closings = FORMS.blocks.iter().map(|block| closing_lines(text, block)).collect::<Vec<_>>();
+    let mut blocks: Vec<BlockScan> = FORMS.blocks.iter().map(|form| BlockScan::new(form, text)).collect();
     for line in text.split_inclusive('\n') {
         let folded = normalize(line.trim());
         if section == Section::Closing && is_fence(&folded) {
@@ -52,18 +54,36 @@ pub fn without_injected(text: &str) -> String {
             continue;
         }
         let was_outside = section == Section::Outside;
-        section = section.continued(&folded).unwrap_or_else(|| started_by(&folded, &closings));
-        for (block, left) in FORMS.blocks.iter().zip(&mut closings) {
-            *left -= usize::from(folded.starts_with(&block.closing));
-        }
+        section = section.continued(&folded).unwrap_or_else(|| started_by(&folded, &blocks));
+        blocks.iter_mut().filter(|block| block.form.closes(&folded)).for_each(|block| block.closings_left -= 1);
         if section == Section::Outside {
             output.push_str(line);
-        } else if was_outside && matches!(section, Section::Block | Section::OpenBlock) {
+        } else if was_outside && matches!(section, Section::Block | Section::UnclosedBlock) {
             // The fence before the block belongs to it.
             remove_last_fence(&mut output);
         }
     }
     output
+}
+
+impl BlockForm {
+    /// Returns true if a folded line is the last of a block.
+    fn closes(&self, line: &str) -> bool {
+        line.starts_with(&self.closing)
+    }
+}
+
+/// A form of a block, and the number of its last lines in the rest of the text.
+struct BlockScan {
+    form: &'static BlockForm,
+    closings_left: usize,
+}
+
+impl BlockScan {
+    fn new(form: &'static BlockForm, text: &str) -> Self {
+        let closings_left = text.lines().filter(|line| form.closes(&normalize(line.trim()))).count();
+        Self { form, closings_left }
+    }
 }
 
 /// The part of the text that a line belongs to.
@@ -75,56 +95,49 @@ enum Section {
     /// The last line of a block. A fence may follow.
     Closing,
     /// A block whose last line is missing. It ends where a line is neither a heading nor a memory.
-    OpenBlock,
+    UnclosedBlock,
     List,
-    /// The first line, a heading or a memory of the context of a beginning.
-    Opening,
-    /// The profile in it, which is free text up to an empty line.
-    Profile,
-    /// An empty line in it. A heading may follow.
-    OpeningGap,
+    /// The first line, a heading or a memory of the context at the beginning of a conversation.
+    Context,
+    /// The profile in such a context: free text up to an empty line.
+    ContextProfile,
+    /// An empty line in such a context. A heading may follow.
+    ContextGap,
 }
 
 impl Section {
-    /// Returns the section that a folded line continues this one with; `None` if it ends before the line.
+    /// Returns the section of the next line, which is folded; `None` if this section ends before it.
     fn continued(self, line: &str) -> Option<Self> {
         let is_heading = || FORMS.openings.iter().any(|opening| opening.headings.iter().any(|heading| heading == line));
-        let is_profile = || FORMS.openings.iter().any(|opening| opening.headings[1] == line);
+        let is_profile = || FORMS.openings.iter().any(|opening| opening.profile_heading == line);
         match self {
-            Self::Block if FORMS.blocks.iter().any(|block| line.starts_with(&block.closing)) => Some(Self::Closing),
+            Self::Block if FORMS.blocks.iter().any(|block| block.closes(line)) => Some(Self::Closing),
             Self::Block => Some(Self::Block),
-            Self::OpenBlock => {
+            Self::UnclosedBlock => {
                 let is_memory = line.starts_with(['[', '-']) || line.starts_with(|c: char| c.is_ascii_digit());
-                (line.is_empty() || is_memory).then_some(Self::OpenBlock)
+                (line.is_empty() || is_memory).then_some(Self::UnclosedBlock)
             }
             Self::List => line.starts_with("- ").then_some(Self::List),
-            Self::Opening | Self::Profile | Self::OpeningGap if is_profile() => Some(Self::Profile),
-            Self::Opening | Self::Profile | Self::OpeningGap if is_heading() => Some(Self::Opening),
-            Self::Opening | Self::Profile | Self::OpeningGap if line.is_empty() => Some(Self::OpeningGap),
-            Self::Opening => line.starts_with("- ").then_some(Self::Opening),
-            Self::Profile => Some(Self::Profile),
-            Self::OpeningGap | Self::Outside | Self::Closing => None,
+            Self::Context | Self::ContextProfile | Self::ContextGap if is_profile() => Some(Self::ContextProfile),
+            Self::Context | Self::ContextProfile | Self::ContextGap if is_heading() => Some(Self::Context),
+            Self::Context | Self::ContextProfile | Self::ContextGap if line.is_empty() => Some(Self::ContextGap),
+            Self::Context => line.starts_with("- ").then_some(Self::Context),
+            Self::ContextProfile => Some(Self::ContextProfile),
+            Self::ContextGap | Self::Outside | Self::Closing => None,
         }
     }
 }
 
-/// Returns the section that a folded line begins. `closings` has the number of last lines that follow, for each form of
-/// a block.
-fn started_by(line: &str, closings: &[usize]) -> Section {
-    for (block, closings) in FORMS.blocks.iter().zip(closings) {
-        if line.starts_with(&block.opening) {
-            return if *closings > 0 { Section::Block } else { Section::OpenBlock };
-        }
+/// Returns the section that a folded line begins.
+fn started_by(line: &str, blocks: &[BlockScan]) -> Section {
+    if let Some(block) = blocks.iter().find(|block| line.starts_with(&block.form.opening)) {
+        return if block.closings_left > 0 { Section::Block } else { Section::UnclosedBlock };
     }
     if FORMS.lists.iter().any(|heading| line.starts_with(heading)) && line.ends_with(':') {
         return Section::List;
     }
     let begins_opening = FORMS.openings.iter().any(|opening| line.starts_with(&opening.line));
-    if begins_opening { Section::Opening } else { Section::Outside }
-}
-
-fn closing_lines(text: &str, block: &BlockForm) -> usize {
-    text.lines().filter(|line| normalize(line.trim()).starts_with(&block.closing)).count()
+    if begins_opening { Section::Context } else { Section::Outside }
 }
 
 fn remove_last_fence(output: &mut String) {
@@ -134,7 +147,7 @@ fn remove_last_fence(output: &mut String) {
     }
 }
 
-/// Returns false if a text certainly has no injected memories, without folding it.
+/// Returns false if a text has no injected memories as we write them, without the cost of folding it.
 fn may_contain_memories(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let blocks = FORMS.blocks.iter().map(|block| block.opening.trim_start_matches('['));

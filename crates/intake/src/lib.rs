@@ -4,6 +4,7 @@ mod boilerplate;
 mod code;
 mod injected;
 mod message;
+mod pattern;
 mod surrogates;
 mod tasks;
 mod thoughts;

@@ -6,11 +6,13 @@ use std::{
 };
 
 use memory_engine_core::text::normalize;
-use memory_engine_text::{Macros, RegexError, RegexIndex, RegexOptions, SharedRegex, data};
+use memory_engine_text::{Macros, RegexIndex, RegexOptions, SharedRegex, data};
 use serde::Deserialize;
 
-/// Number of bytes at the beginning of a message in which a task is recognised.
-const BEGINNING_BYTES: usize = 4096;
+use crate::pattern::valid;
+
+/// Number of bytes at the beginning and at the end of a message in which a task is recognised.
+const INSTRUCTION_BYTES: usize = 4096;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,8 +41,9 @@ data!(RULES: TaskRules = "tasks.toml");
 static MESSAGE_RULES: LazyLock<CompiledRules> = LazyLock::new(|| CompiledRules::new(&RULES.parts, &RULES.message));
 static SYSTEM_RULES: LazyLock<CompiledRules> = LazyLock::new(|| CompiledRules::new(&RULES.parts, &RULES.system));
 
-/// Rules whose expressions are compiled when a text contains their words.
+/// The rules. The expressions of a rule are compiled when a text first contains the words with which its task begins.
 struct CompiledRules {
+    /// Finds the rules whose words a text contains.
     begins: RegexIndex,
     rules: Vec<CompiledRule>,
 }
@@ -85,8 +88,8 @@ impl CompiledRules {
     /// Returns the position of the first rule that a text matches.
     fn first_match(&self, text: &str) -> Option<usize> {
         // The conditions are about the instruction, which is at the beginning or, after a long history, at the end.
-        let beginning = &text[..text.floor_char_boundary(BEGINNING_BYTES)];
-        let end = &text[text.floor_char_boundary(text.len().saturating_sub(BEGINNING_BYTES))..];
+        let beginning = &text[..text.floor_char_boundary(INSTRUCTION_BYTES)];
+        let end = &text[text.floor_char_boundary(text.len().saturating_sub(INSTRUCTION_BYTES))..];
         let found = self.matching(beginning, end);
         if found.is_some() || text.is_ascii() { found } else { self.matching(&folded(beginning), &folded(end)) }
     }
@@ -104,14 +107,6 @@ impl CompiledRules {
 fn folded(text: &str) -> String {
     let text = normalize(text);
     RULES.regional.iter().fold(text, |text, (word, usual)| text.replace(word, usual))
-}
-
-#[expect(clippy::panic, reason = "the expressions are part of the crate, and a test compiles each of them")]
-fn valid<T>(compiled: Result<T, RegexError>) -> T {
-    match compiled {
-        Ok(compiled) => compiled,
-        Err(error) => panic!("an expression of tasks.toml is invalid: {error}"),
-    }
 }
 
 /// Returns true if a request is a task of its client: its last message is one, or its system prompt asks for one.

@@ -9,7 +9,10 @@ use std::{
 use memory_engine_text::{RegexOptions, SharedRegex, data};
 use serde::Deserialize;
 
-use crate::code::CodeRanges;
+use crate::{
+    code::CodeRanges,
+    pattern::{Pattern, valid},
+};
 
 /// Number of bytes next to a tag that decide whether it is only mentioned.
 const NEIGHBORHOOD_BYTES: usize = 40;
@@ -17,10 +20,15 @@ const NEIGHBORHOOD_BYTES: usize = 40;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ThoughtForms {
+    /// Names of elements with thoughts, such as `think`.
     tags: Vec<String>,
+    /// Other signs around thoughts, such as `[THINK]`.
     marks: Vec<MarkForm>,
+    /// Thoughts at the beginning of a reply that no sign opens.
     beginnings: Vec<Pattern>,
+    /// Signs around the answer after thoughts.
     answers: Vec<Pattern>,
+    /// Words next to a tag that is only mentioned.
     mention: MentionSigns,
 }
 
@@ -29,12 +37,6 @@ struct ThoughtForms {
 struct MarkForm {
     start: String,
     ends: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Pattern {
-    r#match: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -69,12 +71,8 @@ struct CompiledForms {
     after_mention: SharedRegex,
 }
 
-#[expect(clippy::panic, reason = "the expressions are part of the crate, and a test compiles each of them")]
 fn compile(expression: &str) -> SharedRegex {
-    match RegexOptions::ignoring_case().compile(expression) {
-        Ok(regex) => regex,
-        Err(error) => panic!("an expression of thoughts.toml is invalid: {error}"),
-    }
+    valid(RegexOptions::ignoring_case().compile(expression))
 }
 
 /// Returns a reply without thoughts. Tags that are in code, or only mentioned, stay.
@@ -89,6 +87,7 @@ pub(crate) fn without_thoughts(text: &str) -> String {
         reply = without_marked(&reply);
         reply = without_tagged(&reply);
     }
+    // A reply without thoughts keeps the signs: it may be about them.
     if reply != text || reply.contains("<|channel|>") {
         for answer in &COMPILED.answers {
             let code = CodeRanges::of(&reply);
@@ -154,6 +153,7 @@ fn without_tagged(text: &str) -> String {
             continue;
         }
         if tag.is_end {
+            // All text before it is part of the thoughts.
             if !is_mention(text, &tag.range) && ends_here(text, &tag.range) {
                 kept.clear();
                 copied_to = tag.range.end;
@@ -237,7 +237,7 @@ fn is_mention(text: &str, tag: &Range<usize>) -> bool {
 /// Returns true if thoughts can end with this tag: at the end of a line, or directly after a word.
 fn ends_here(text: &str, tag: &Range<usize>) -> bool {
     let after = text[tag.end..].trim_start_matches([' ', '\t']);
-    after.is_empty() || after.starts_with('\n') || !text[..tag.start].ends_with([' ', '\t'])
+    after.is_empty() || after.starts_with(['\n', '\r']) || !text[..tag.start].ends_with([' ', '\t'])
 }
 
 /// Returns true if thoughts can begin at this position: at the beginning of a line, after a sentence, or directly after

@@ -12,6 +12,8 @@ mod health;
 mod hosts;
 mod keys;
 mod limits;
+#[cfg(any(feature = "mcp", feature = "mem0"))]
+mod linked;
 mod metrics;
 mod openapi;
 mod part;

@@ -134,7 +134,7 @@ pub(super) fn is_like_header(line: &str) -> bool {
     if date(&mut rest).is_none() {
         return false;
     }
-    // A time follows, with whatever words around it.
+    // A time follows. Words of any language may stand before and after it, such as half-day words.
     let digits = rest.char_indices().filter(|(at, c)| is_digit(*c) && !rest[..*at].ends_with(is_digit));
     digits.map(|(at, _)| &rest[at..]).any(|mut time| clock(&mut time).is_some())
 }

@@ -62,7 +62,7 @@ const REASON_KEY: &str = "reason";
 /// The reason of a rewind. It is not the text of a caller.
 const REWIND_REASON: &str = "rewind";
 
-/// What a retraction does to the facts that are derived from the retracted records.
+/// The treatment of facts that are derived from retracted records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Facts {
     Retracted,

@@ -8,7 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{error::Mem0Error, history, metadata, params::ParamGroup, row, service::Mem0, time};
-use crate::access::Access;
+use crate::{
+    access::Access,
+    linked::{DELETED_REASON, LinkedRecords, linked_records},
+};
 
 /// Maximum number of retries of a change when another writer changes the same memory.
 const MAX_RETRIES: usize = 5;
@@ -138,7 +141,7 @@ pub(super) fn unknown() -> Mem0Error {
     Mem0Error::not_found("Memory not found!")
 }
 
-/// What the deletion of a fact does to the turns that state it.
+/// The treatment of the turns that state a deleted fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LinkedTurns {
     /// They are retracted: neither found nor injected, but restorable.
@@ -148,9 +151,6 @@ pub(super) enum LinkedTurns {
     /// They stay.
     Keep,
 }
-
-/// The reason of the retraction of the turns that state a deleted fact.
-const DELETED_REASON: &str = "a fact from it was deleted";
 
 impl Mem0 {
     /// Returns the memory or turn with this id, if the key reaches it.
@@ -221,19 +221,13 @@ impl Mem0 {
     /// 404 if the key does not reach the memory.
     pub(super) async fn delete(&self, access: &Access, id: RecordId, turns: LinkedTurns) -> Result<(), Mem0Error> {
         let record = self.find(access, id).await?.ok_or_else(unknown)?;
-        // A confirming fact would otherwise become active in place of the deleted one.
-        let confirmed_by = record.metadata.get(fact_keys::CONFIRMED_BY).cloned().unwrap_or_default();
-        let mut other_ids: Vec<RecordId> = serde_json::from_value(confirmed_by).unwrap_or_default();
         let user = record.scope.namespace();
-        let confirming = self.engine.get_all(&user, &other_ids).await?;
-        let sources = confirming.iter().flatten().chain([&record]).flat_map(|fact| fact.derived_from.clone());
-        let sources: Vec<RecordId> = if metadata::is_fact(&record) { sources.collect() } else { Vec::new() };
+        let LinkedRecords { confirming: mut others, sources } = linked_records(&self.engine, &record).await?;
         if turns == LinkedTurns::Delete {
-            other_ids.extend(&sources);
+            others.extend(self.engine.get_all(&user, &sources).await?.into_iter().flatten());
         }
-        let others = self.engine.get_all(&user, &other_ids).await?;
         let deleted = self.forget_all(&record.scope, std::slice::from_ref(&record)).await?;
-        for other in others.into_iter().flatten().filter(|other| other.id != id) {
+        for other in others.into_iter().filter(|other| other.id != id) {
             self.forget_all(&other.scope, std::slice::from_ref(&other)).await?;
         }
         if turns == LinkedTurns::Retract {

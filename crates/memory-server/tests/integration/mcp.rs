@@ -1,5 +1,6 @@
 //! MCP with clients of revisions with and without a handshake.
 
+mod deletion;
 mod pipes;
 mod prompts;
 mod resources;

@@ -1,12 +1,15 @@
 //! `delete_memory`.
 
-use memory_engine::{Kind, Result};
+use memory_engine::{RecordId, Result};
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::support::{ToolContext, build_tool, find_memory, parse_arguments, to_result, writes};
-use crate::mcp::caller::Caller;
+use crate::{
+    linked::{DELETED_REASON, LinkedRecords, linked_records},
+    mcp::caller::Caller,
+};
 
 pub(super) const NAME: &str = "delete_memory";
 
@@ -24,7 +27,7 @@ struct Arguments {
 struct DeleteResult {
     /// The id of the deleted memory
     id: String,
-    /// Number of deleted memories: this one and those derived from it
+    /// Number of deleted memories: this one, those that confirm it, and those derived from it
     deleted: u64,
     /// Number of messages that state it, and what was made from them: they are no longer found
     retracted: usize,
@@ -40,10 +43,11 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     let arguments: Arguments = parse_arguments(NAME, arguments)?;
     let scope = caller.user_scope(&arguments.user_id)?;
     let record = find_memory(NAME, &memory.engine, &scope, &arguments.id).await?;
-    let deleted = memory.engine.forget(&record.scope, record.id).await?;
-    let sources = if record.kind == Kind::FACT { record.derived_from.as_slice() } else { &[] };
+    let LinkedRecords { confirming, sources } = linked_records(&memory.engine, &record).await?;
     let user = record.scope.namespace();
-    let retraction = memory.engine.history().retract_sources(&user, sources, "a fact from it was deleted").await?;
+    let ids: Vec<RecordId> = confirming.iter().map(|fact| fact.id).chain([record.id]).collect();
+    let deleted = memory.engine.forget(&user, ids).await?;
+    let retraction = memory.engine.history().retract_sources(&user, &sources, DELETED_REASON).await?;
     to_result(&DeleteResult {
         id: record.id.to_string(),
         deleted: deleted.records(),
