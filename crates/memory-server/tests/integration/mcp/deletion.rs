@@ -8,7 +8,7 @@ use super::{call, mcp_router, memories, open};
 /// Returns the listed memories with their ids.
 async fn listed(router: &axum::Router, uri: &str) -> Vec<(Value, String)> {
     let list = call(router, uri, "list_memories", json!({})).await;
-    let memories = list["structuredContent"]["memories"].as_array().unwrap().clone();
+    let memories = list["structuredContent"]["results"].as_array().unwrap().clone();
     memories.into_iter().map(|memory| (memory["id"].clone(), memory["memory"].as_str().unwrap().to_owned())).collect()
 }
 
@@ -24,7 +24,7 @@ async fn a_deleted_fact_that_was_said_twice_is_gone() {
         let uri = format!("/mcp?user_id={user}");
         for text in said {
             call(&router, &uri, "add_memory", json!({ "text": text, "role": "user" })).await;
-            let scope = Scope::tenant_wide("everybody").unwrap().with_user(user).unwrap();
+            let scope = Scope::user(user).unwrap();
             engine.drain(&scope, |_| ()).await.unwrap();
         }
         let (id, _) = listed(&router, &uri).await.into_iter().find(|(_, text)| !said.contains(&text.as_str())).unwrap();
@@ -32,7 +32,8 @@ async fn a_deleted_fact_that_was_said_twice_is_gone() {
         assert_eq!(deleted["structuredContent"]["retracted"], 2, "both messages: {deleted}");
         let left = listed(&router, &uri).await;
         assert!(left.iter().all(|(_, text)| !text.contains(value)), "{left:?}");
-        let found = memories(&call(&router, &uri, "search_memory", json!({ "query": value })).await);
+        let answer = call(&router, &uri, "search_memory", json!({ "query": value })).await;
+        let found = memories(&answer);
         assert!(found.is_empty(), "{found:?}");
     }
 }
