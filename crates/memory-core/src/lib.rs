@@ -4,6 +4,7 @@ pub mod audit;
 mod embedding;
 mod enum_names;
 mod error;
+pub mod fact_keys;
 mod filter;
 mod forward;
 mod found_record;

@@ -40,6 +40,7 @@ pub use verbs::facts;
 pub use verbs::{
     forget::{Forget, ForgetReport},
     import,
+    linked::LinkedTurns,
     records::RecordQuery,
     retention,
     turn::Turn,

@@ -5,6 +5,7 @@ mod drain;
 pub mod facts;
 pub(crate) mod forget;
 pub mod import;
+pub(crate) mod linked;
 pub(crate) mod read;
 pub(crate) mod records;
 pub(crate) mod remember;

@@ -190,10 +190,6 @@ async fn forget(checked: &mut Checked, memory: &MemoryEngine) {
     let retraction = checked.call("retract", memory.history().retract(&here, &[wrong], "no qwertzboat")).await.unwrap();
     checked.call("retractions", memory.history().retractions(&here, 5)).await;
     checked.call("restore", memory.history().restore(&here, retraction.id)).await;
-    let (history, sources) = (memory.history(), [wrong]);
-    let retracted = checked.call("retract_sources", history.retract_sources(&here, &sources, "no qwertzboat")).await;
-    let retraction = retracted.unwrap();
-    checked.call("restore", memory.history().restore(&here, retraction.id)).await;
     checked.call("restore", memory.history().restore(&here, RecordId::new())).await;
     checked.call("rewind", memory.history().rewind(&here, Rewind::Last(1))).await;
     checked.call("preview_forget", memory.deletion().preview(&here, wrong, 1)).await;

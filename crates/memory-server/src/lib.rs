@@ -13,7 +13,6 @@ mod hosts;
 mod keys;
 mod limits;
 #[cfg(any(feature = "mcp", feature = "mem0"))]
-mod linked;
 mod metrics;
 mod openapi;
 mod part;

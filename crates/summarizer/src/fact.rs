@@ -26,7 +26,7 @@ mod value_key;
 pub use chat::ChatFacts;
 pub use extractor::{FactExtractor, Facts};
 pub use patterns::FactPatterns;
-pub use record::{fact_keys, render};
+pub use record::render;
 pub(crate) use relatives::{canonical_name, is_any_partner, is_partner};
 pub use rules::RuleFacts;
 pub(crate) use takebacks::names_slot;

@@ -19,8 +19,9 @@ pub use chunk::{CHUNKER, Chunker};
 pub use echo::is_echo;
 pub use fact::{
     Cardinality, ChatFacts, ExtractedFact, FactEvidence, FactExtractor, FactKind, FactPatterns, FactTopic, Facts,
-    Polarity, RuleFacts, fact_keys, render,
+    Polarity, RuleFacts, render,
 };
+pub use memory_engine_core::fact_keys;
 pub use memory_engine_text::sentences;
 pub use metadata::{ChatMetadata, Described, Emotions, MetadataExtractor, RuleMetadata, TurnMetadata};
 pub use profile::{

@@ -7,15 +7,13 @@ mod change;
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp, history::FormerState};
+use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp, fact_keys as keys, history::FormerState};
 use serde_json::json;
 
 pub use self::change::{Change, ChangeKind};
 
 use crate::{
-    fact::{
-        ExtractedFact, Polarity, canonical_name, fact_keys as keys, is_any_partner, is_of_kind, is_partner, names_slot,
-    },
+    fact::{ExtractedFact, Polarity, canonical_name, is_any_partner, is_of_kind, is_partner, names_slot},
     text::has_han,
 };
 

@@ -106,6 +106,7 @@ fn table(forgotten: &ForgetReport) -> String {
         ("relations in the graph", removed.relations),
         ("queued jobs", removed.queued),
         ("synonym groups and decisions", forgotten.synonyms),
+        ("retracted: turns that state a deleted fact", forgotten.retracted),
     ];
     let mut table = output::table(["removed", "count"]);
     let rest = rest.into_iter().map(|(item, count)| (item.to_owned(), count)).filter(|(_, count)| *count > 0);

@@ -13,7 +13,12 @@ use tracing::{Span, field::Empty};
 use crate::{
     admin::degraded_log::DegradedRecall,
     engine::MemoryEngine,
-    verbs::{forget::ForgetReport, turn::Turn, verb::verb},
+    verbs::{
+        forget::{Forget, ForgetReport},
+        linked::LinkedTurns,
+        turn::Turn,
+        verb::verb,
+    },
 };
 
 /// The operations of an engine that an application seldom needs: statistics, its job queue, its vectors, its
@@ -112,7 +117,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn remove_records(&self, scope: &Scope, ids: &[RecordId]) -> Result<ForgetReport> {
-        let report = self.engine.forget(scope, ids.to_vec()).await?;
+        let report = self.engine.forget(scope, Forget::Linked { ids: ids.to_vec(), turns: LinkedTurns::Keep }).await?;
         self.engine.record_store().remove_tombstones(scope, ids).await?;
         Ok(report)
     }

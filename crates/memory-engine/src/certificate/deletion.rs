@@ -46,7 +46,7 @@ impl MemoryEngine {
         let salt = Salt::from_bytes(random_bytes()?);
         let mut trace = DeletionTrace::new(salt);
         let kind = match &target {
-            Forget::Ids(ids) => {
+            Forget::Ids(ids) | Forget::Linked { ids, .. } => {
                 trace.requested.extend(ids);
                 DeletionTarget::Ids
             }

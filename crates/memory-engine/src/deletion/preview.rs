@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Field, Filter, FilterValue, Record, RecordId, Result, ScanQuery, Scope};
+use memory_engine_core::{Field, Filter, FilterValue, Record, RecordId, Result, ScanQuery, Scope, State};
 use serde::Serialize;
 
 use crate::{
     engine::MemoryEngine,
-    verbs::forget::{Forget, PAGE_ROWS, everything},
+    verbs::{
+        forget::{Forget, PAGE_ROWS, everything},
+        linked::{LinkedRecords, LinkedTurns},
+    },
 };
 
 /// The records that [`forget`](MemoryEngine::forget) would remove.
@@ -22,12 +25,16 @@ pub struct ForgetPreview {
     pub derived: BTreeMap<String, u64>,
     /// Groups of synonyms, and decisions about pairs of words.
     pub synonyms: u64,
+    /// Number of turns that state a fact to delete: they would be retracted.
+    pub retracted: u64,
     /// Ids of the target that no record within the scope has.
     pub not_found: Vec<RecordId>,
     /// The first of the selected records.
     pub selected_sample: Vec<Record>,
     /// The first of the derived records.
     pub derived_sample: Vec<Record>,
+    /// The first of the turns to retract.
+    pub retracted_sample: Vec<Record>,
 }
 
 impl ForgetPreview {
@@ -60,7 +67,8 @@ impl MemoryEngine {
             preview: ForgetPreview::default(),
         };
         match target {
-            Forget::Ids(ids) => builder.select_ids(scope, &ids).await?,
+            Forget::Ids(ids) => builder.select_ids(scope, &ids, LinkedTurns::Retract).await?,
+            Forget::Linked { ids, turns } => builder.select_ids(scope, &ids, turns).await?,
             Forget::Matching(filter) => builder.select_matching(scope, filter).await?,
             Forget::Everything => {
                 builder.select_matching(scope, everything()).await?;
@@ -76,7 +84,7 @@ impl MemoryEngine {
 }
 
 impl PreviewBuilder<'_> {
-    async fn select_ids(&mut self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn select_ids(&mut self, scope: &Scope, ids: &[RecordId], linked_turns: LinkedTurns) -> Result<()> {
         for page in ids.chunks(PAGE_ROWS) {
             let filter = Filter::any_of(Field::Id, page.iter().map(|id| FilterValue::from(id.to_string())));
             let query = ScanQuery::oldest(usize::MAX).with_filter(filter);
@@ -85,6 +93,21 @@ impl PreviewBuilder<'_> {
         }
         let found: BTreeSet<RecordId> = self.selected.values().flatten().copied().collect();
         self.preview.not_found = ids.iter().filter(|id| !found.contains(id)).copied().collect();
+        for (user, LinkedRecords { mut confirming, turns }) in self.engine.linked_records(scope, ids).await? {
+            match linked_turns {
+                LinkedTurns::Delete => confirming.extend(turns),
+                LinkedTurns::Retract => {
+                    let turns = self.engine.indexed_store().get_all(&user, &turns).await?;
+                    for turn in turns.iter().flatten().filter(|turn| turn.state == State::Active) {
+                        self.preview.retracted += 1;
+                        add_sample(&mut self.preview.retracted_sample, turn, self.sample);
+                    }
+                }
+                LinkedTurns::Keep => {}
+            }
+            let confirming = self.engine.indexed_store().get_all(&user, &confirming).await?;
+            self.select(&confirming.into_iter().flatten().collect::<Vec<Record>>()).await?;
+        }
         Ok(())
     }
 

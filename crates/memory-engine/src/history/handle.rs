@@ -166,16 +166,6 @@ impl History {
         verb!("retract", scope, { ids = ids.len(), records = Empty }, work, note_retraction)
     }
 
-    /// Retracts the turns that state a deleted fact: those of `sources`, with their chunks and summaries. Other facts
-    /// of these turns stay. It can be restored like any retraction.
-    ///
-    /// # Errors
-    /// As [`retract`](Self::retract).
-    pub async fn retract_sources(&self, scope: &Scope, sources: &[RecordId], reason: &str) -> Result<Retraction> {
-        let work = self.engine.acting(self.engine.retract_fact_sources(scope, sources, reason));
-        verb!("retract_sources", scope, { ids = sources.len(), records = Empty }, work, note_retraction)
-    }
-
     /// Restores the records of a retraction that have not changed since. Returns their number. Summaries and profiles
     /// that the engine writes are not restored but written again.
     ///

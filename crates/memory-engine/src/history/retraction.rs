@@ -61,6 +61,8 @@ pub(crate) const RETRACTION: &str = "retraction";
 const REASON_KEY: &str = "reason";
 /// The reason of a rewind. It is not the text of a caller.
 const REWIND_REASON: &str = "rewind";
+/// The reason of the retraction of turns that state a deleted fact.
+const FACT_DELETED_REASON: &str = "a fact from it was deleted";
 
 /// The treatment of facts that are derived from retracted records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,18 +94,9 @@ impl MemoryEngine {
         self.retract_records(scope, &ids, REWIND_REASON, Facts::Retracted).await
     }
 
-    /// Retracts the turns among the sources of deleted facts, and what is derived from them except for other facts.
-    pub(super) async fn retract_fact_sources(
-        &self,
-        scope: &Scope,
-        ids: &[RecordId],
-        reason: &str,
-    ) -> Result<Retraction> {
-        let sources = self.indexed_store().get_all(scope, ids).await?;
-        let is_active_turn = |record: &Record| record.kind == Kind::TURN && record.state == State::Active;
-        let turns = sources.into_iter().flatten().filter(is_active_turn);
-        let turns: Vec<RecordId> = turns.map(|turn| turn.id).collect();
-        self.retract_records(scope, &turns, reason, Facts::Kept).await
+    /// Retracts turns that state deleted facts, and what is derived from them except for other facts.
+    pub(crate) async fn retract_fact_sources(&self, scope: &Scope, turns: &[RecordId]) -> Result<Retraction> {
+        self.retract_records(scope, turns, FACT_DELETED_REASON, Facts::Kept).await
     }
 
     /// Retracts records within `scope`, and what is derived from them.

@@ -12,7 +12,13 @@ use tracing::{Span, field::Empty};
 #[cfg(feature = "certificates")]
 use memory_engine_core::{Error, ErrorKind};
 
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::{
+    engine::MemoryEngine,
+    verbs::{
+        linked::{LinkedRecords, LinkedTurns},
+        verb::verb,
+    },
+};
 
 /// Number of records that one transaction removes.
 pub(crate) const PAGE_ROWS: usize = 500;
@@ -39,8 +45,17 @@ pub(crate) const PAGE_ROWS: usize = 500;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Forget {
-    /// The records with these ids.
+    /// The records with these ids. With a fact, the facts that confirm it are deleted, and the turns that state it are
+    /// [retracted](LinkedTurns::Retract).
     Ids(Vec<RecordId>),
+    /// As [`Ids`](Self::Ids), with another treatment of the turns. In JSON `{"linked": {"ids": [...], "turns":
+    /// "delete"}}`.
+    Linked {
+        /// The ids.
+        ids: Vec<RecordId>,
+        /// The treatment of the turns that state a deleted fact.
+        turns: LinkedTurns,
+    },
     /// The records that match.
     Matching(Filter),
     /// Everything within the scope; for a whole user or tenant also the synonyms and the decisions about them. The
@@ -70,6 +85,8 @@ pub struct ForgetReport {
     pub removed: RemovalCounts,
     /// Groups of synonyms, and decisions about pairs of words.
     pub synonyms: u64,
+    /// Turns that state a deleted fact, and what was derived from them: no longer found, and restorable.
+    pub retracted: u64,
 }
 
 impl ForgetReport {
@@ -133,8 +150,10 @@ impl MemoryEngine {
 
     async fn forget_records(&self, scope: &Scope, target: Forget, affected: &mut Affected) -> Result<ForgetReport> {
         let is_everything = target == Forget::Everything;
+        let mut retracted = 0;
         let removed = match target {
-            Forget::Ids(ids) => self.forget_ids(scope, &ids, affected).await?,
+            Forget::Ids(ids) => self.forget_ids(scope, &ids, LinkedTurns::Retract, affected, &mut retracted).await?,
+            Forget::Linked { ids, turns } => self.forget_ids(scope, &ids, turns, affected, &mut retracted).await?,
             Forget::Matching(filter) => self.forget_matching(scope, filter, affected).await?,
             Forget::Everything => {
                 self.mark_unfinished(scope).await?;
@@ -143,7 +162,7 @@ impl MemoryEngine {
         };
         // After the last deletion, because a fact holds again once the fact that superseded it is deleted.
         self.repair(affected).await?;
-        let mut report = ForgetReport { removed, synonyms: 0 };
+        let mut report = ForgetReport { removed, retracted, synonyms: 0 };
         if is_everything && *scope == scope.namespace() {
             report.removed += self.forget_unreachable(scope, affected).await?;
             report.synonyms = self.settings().synonyms().store().clear(scope).await?;
@@ -198,9 +217,29 @@ impl MemoryEngine {
         Ok(new_count)
     }
 
-    async fn forget_ids(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<RemovalCounts> {
+    /// Deletes records by id. What belongs to deleted facts goes first, so that the call can be repeated.
+    async fn forget_ids(
+        &self,
+        scope: &Scope,
+        ids: &[RecordId],
+        linked_turns: LinkedTurns,
+        affected: &mut Affected,
+        retracted: &mut u64,
+    ) -> Result<RemovalCounts> {
         let mut removed = RemovalCounts::default();
         for page in ids.chunks(PAGE_ROWS) {
+            for (user, LinkedRecords { mut confirming, turns }) in self.linked_records(scope, page).await? {
+                match linked_turns {
+                    LinkedTurns::Delete => confirming.extend(turns),
+                    LinkedTurns::Retract => {
+                        *retracted += self.retract_fact_sources(&user, &turns).await?.records.len() as u64;
+                    }
+                    LinkedTurns::Keep => {}
+                }
+                for page in confirming.chunks(PAGE_ROWS) {
+                    removed += self.forget_page(&user, page, affected).await?;
+                }
+            }
             removed += self.forget_page(scope, page, affected).await?;
         }
         Ok(removed)

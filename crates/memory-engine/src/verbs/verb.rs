@@ -69,7 +69,7 @@ fn audit_action(verb: &str) -> Option<AuditAction> {
         | "admin.store_from"
         | "remember_from" => AuditAction::Write,
         "update" | "patch" => AuditAction::Change,
-        "retract" | "retract_sources" | "rewind" => AuditAction::Retract,
+        "retract" | "rewind" => AuditAction::Retract,
         "restore" => AuditAction::Restore,
         "forget" | "forget_with_certificate" => AuditAction::Delete,
         "accept" | "accept_edited" | "reject" => AuditAction::Review,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use memory_engine::{
-    EnrichmentOptions, Field, Filter, Forget, ForgetReport, Kind, MemoryEngine, RecordId, ScanQuery, Scope, Turn,
-    deletion::ForgetPreview,
+    EnrichmentOptions, Field, Filter, Forget, ForgetReport, Kind, LinkedTurns, MemoryEngine, RecordId, ScanQuery,
+    Scope, State, Turn, deletion::ForgetPreview,
 };
 
 use crate::given::{Backend, lin};
@@ -68,6 +68,34 @@ async fn ids_take_what_was_derived_from_them() {
         assert_eq!(preview.derived_sample[0].kind, Kind::FACT);
         let (none, _) = compared(&memory, &lin(), porto.into()).await;
         assert_eq!((none.records(), none.not_found), (0, vec![porto]));
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_fact_takes_the_turns_that_state_it() {
+    for backend in Backend::all() {
+        let cases = [
+            (None, Some(State::Revoked), 2),
+            (Some(LinkedTurns::Retract), Some(State::Revoked), 2),
+            (Some(LinkedTurns::Keep), Some(State::Active), 0),
+            (Some(LinkedTurns::Delete), None, 0),
+        ];
+        for (turns, expected, retracted) in cases {
+            let (memory, porto) = told(&backend).await;
+            let again = say(&memory, &tuesday(), "As I said, I live in Porto.").await;
+            let facts = ScanQuery::oldest(9).with_filter(Filter::eq(Field::Kind, "fact"));
+            let facts = memory.scan(&lin(), &facts).await.unwrap().records;
+            let fact = facts.iter().find(|fact| fact.derived_from == [porto]).unwrap().id;
+            let target = turns.map_or(fact.into(), |turns| Forget::Linked { ids: vec![fact], turns });
+            let (preview, report) = compared(&memory, &lin(), target).await;
+            assert_eq!((preview.retracted, report.retracted), (retracted, retracted), "{turns:?}");
+            let stored = memory.get_all(&lin(), &[porto, again]).await.unwrap();
+            let states: Vec<Option<State>> = stored.iter().map(|turn| turn.as_ref().map(|turn| turn.state)).collect();
+            assert_eq!(states, [expected, expected], "{turns:?}");
+            let hits = memory.recall(&lin(), "Porto").await.unwrap().hits;
+            assert_eq!(hits.len(), if turns == Some(LinkedTurns::Keep) { 2 } else { 0 }, "{hits:?}");
+            memory.forget(&lin(), Forget::Everything).await.unwrap();
+        }
     }
 }
 

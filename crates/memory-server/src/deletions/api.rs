@@ -48,6 +48,8 @@ pub(super) struct DeletionReply {
     clean: Option<bool>,
     /// Number of deleted records.
     forgotten: u64,
+    /// Number of turns that state a deleted fact, and of what was derived from them: they are retracted.
+    retracted: u64,
     /// The certificate, for `memory verify-certificate` and the route `/api/deletions/verify`. Missing if the server
     /// has no key.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,13 +123,15 @@ pub(super) async fn delete(
     let (scope, target) = request.resolve(&access)?;
     let Some(key) = &deletions.key else {
         let report = deletions.engine.forget(&scope, target).await?;
-        return Ok(Json(DeletionReply { clean: None, forgotten: report.records(), certificate: None }));
+        let (forgotten, retracted) = (report.records(), report.retracted);
+        return Ok(Json(DeletionReply { clean: None, forgotten, retracted, certificate: None }));
     };
     let handle = deletions.engine.deletion();
     let deletion = handle.forget_with_certificate(&scope, target, key, SearchExtent::Users).await?;
     Ok(Json(DeletionReply {
         clean: Some(deletion.certificate.is_clean()),
         forgotten: deletion.report.records(),
+        retracted: deletion.report.retracted,
         certificate: Some(deletion.certificate),
     }))
 }

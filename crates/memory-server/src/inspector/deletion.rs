@@ -28,12 +28,16 @@ struct PreviewReply {
     derived: BTreeMap<String, u64>,
     /// Number of groups of synonyms, and of decisions about pairs of words.
     synonyms: u64,
+    /// Number of turns that state a fact among them: they would be retracted.
+    retracted: u64,
     /// Ids of the request that no record of the owner has.
     not_found: Vec<String>,
     /// The first of the selected records, at most 20.
     selected_sample: Vec<RecordView>,
     /// The first of the derived records, at most 20.
     derived_sample: Vec<RecordView>,
+    /// The first of the turns to retract, at most 20.
+    retracted_sample: Vec<RecordView>,
 }
 
 pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
@@ -57,9 +61,11 @@ async fn preview_deletion(
         records: preview.records(),
         selected_sample: preview.selected_sample.iter().map(RecordView::of).collect(),
         derived_sample: preview.derived_sample.iter().map(RecordView::of).collect(),
+        retracted_sample: preview.retracted_sample.iter().map(RecordView::of).collect(),
         not_found: preview.not_found.iter().map(ToString::to_string).collect(),
         selected: preview.selected,
         derived: preview.derived,
         synonyms: preview.synonyms,
+        retracted: preview.retracted,
     }))
 }

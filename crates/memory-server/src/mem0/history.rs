@@ -1,7 +1,9 @@
 //! The history of a memory.
 
-use memory_engine::enrichment::fact_keys;
-use memory_engine::{Field, Filter, Kind, PutMode, Record, RecordId, Role, ScanQuery, Scope, State, Timestamp, Trust};
+use memory_engine::{
+    Field, Filter, Forget, Kind, LinkedTurns, PutMode, Record, RecordId, Role, ScanQuery, Scope, State, Timestamp,
+    Trust, enrichment::fact_keys,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -184,7 +186,12 @@ impl Mem0 {
     }
 
     /// Forgets records at an address, and logs the deletion of each memory. Returns the number of forgotten records.
-    pub(super) async fn forget_all(&self, address: &Scope, records: &[Record]) -> Result<u64, Mem0Error> {
+    pub(super) async fn forget_all(
+        &self,
+        address: &Scope,
+        records: &[Record],
+        turns: LinkedTurns,
+    ) -> Result<u64, Mem0Error> {
         let clock = self.engine.settings().clock();
         let now = clock.now();
         let mut entries = Vec::new();
@@ -198,7 +205,7 @@ impl Mem0 {
             entries.push(entry);
         }
         let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
-        let report = self.engine.forget(address, ids).await?;
+        let report = self.engine.forget(address, Forget::Linked { ids, turns }).await?;
         // The log is written last: it must not claim a deletion that failed. If writing it fails, the tombstones still
         // record the deletion.
         self.engine.store(address, entries, PutMode::Create).await?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine::{Filter, Page, Record, ScanQuery, Scope, Timestamp, audit::AuditContext};
+use memory_engine::{Filter, LinkedTurns, Page, Record, ScanQuery, Scope, Timestamp, audit::AuditContext};
 
 use super::{
     condition::{FilterCondition, SearchArea},
@@ -125,7 +125,7 @@ impl Mem0 {
                     addresses.entry(record.scope.clone()).or_default().push(record);
                 }
                 for (address, records) in addresses {
-                    self.forget_all(&address, &records).await?;
+                    self.forget_all(&address, &records, LinkedTurns::Keep).await?;
                 }
             }
         }

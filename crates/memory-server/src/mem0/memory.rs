@@ -1,17 +1,14 @@
 //! Reads, changes and deletes one memory.
 
 use memory_engine::{
-    ErrorKind, PutMode, Record, RecordId, Timestamp, Trust, enrichment::fact_keys, review::ReviewSource,
+    ErrorKind, LinkedTurns, PutMode, Record, RecordId, Timestamp, Trust, enrichment::fact_keys, review::ReviewSource,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{error::Mem0Error, history, metadata, params::ParamGroup, row, service::Mem0, time};
-use crate::{
-    access::Access,
-    linked::{DELETED_REASON, LinkedRecords, linked_records},
-};
+use crate::access::Access;
 
 /// Maximum number of retries of a change when another writer changes the same memory.
 const MAX_RETRIES: usize = 5;
@@ -141,17 +138,6 @@ pub(super) fn unknown() -> Mem0Error {
     Mem0Error::not_found("Memory not found!")
 }
 
-/// The treatment of the turns that state a deleted fact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LinkedTurns {
-    /// They are retracted: neither found nor injected, but restorable.
-    Retract,
-    /// They are deleted.
-    Delete,
-    /// They stay.
-    Keep,
-}
-
 impl Mem0 {
     /// Returns the memory or turn with this id, if the key reaches it.
     pub(super) async fn find(&self, access: &Access, id: RecordId) -> Result<Option<Record>, Mem0Error> {
@@ -215,24 +201,13 @@ impl Mem0 {
         }
     }
 
-    /// Deletes a memory and the facts that confirm it. For a fact, also deletes or retracts the turns that state it.
+    /// Deletes a memory. With a fact, the turns that state it are treated as `turns` says.
     ///
     /// # Errors
     /// 404 if the key does not reach the memory.
     pub(super) async fn delete(&self, access: &Access, id: RecordId, turns: LinkedTurns) -> Result<(), Mem0Error> {
         let record = self.find(access, id).await?.ok_or_else(unknown)?;
-        let user = record.scope.namespace();
-        let LinkedRecords { confirming: mut others, sources } = linked_records(&self.engine, &record).await?;
-        if turns == LinkedTurns::Delete {
-            others.extend(self.engine.get_all(&user, &sources).await?.into_iter().flatten());
-        }
-        let deleted = self.forget_all(&record.scope, std::slice::from_ref(&record)).await?;
-        for other in others.into_iter().filter(|other| other.id != id) {
-            self.forget_all(&other.scope, std::slice::from_ref(&other)).await?;
-        }
-        if turns == LinkedTurns::Retract {
-            self.engine.history().retract_sources(&user, &sources, DELETED_REASON).await?;
-        }
+        let deleted = self.forget_all(&record.scope, std::slice::from_ref(&record), turns).await?;
         if deleted == 0 { Err(unknown()) } else { Ok(()) }
     }
 

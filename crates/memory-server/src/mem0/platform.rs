@@ -7,7 +7,7 @@ use axum::{
     extract::{Path, State},
     http::HeaderMap,
 };
-use memory_engine::RecordId;
+use memory_engine::{LinkedTurns, RecordId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,7 +23,7 @@ use super::{
     error::Mem0Error,
     event::EventState,
     history::HistoryRow,
-    memory::{Feedback, FeedbackParams, LinkedTurns, UpdateParams, parse_id, unknown},
+    memory::{Feedback, FeedbackParams, UpdateParams, parse_id, unknown},
     owner::OwnerParams,
     page::{PageOf, PageParams},
     params::{Body, ParamGroup, QueryParams, StrictQuery, request},

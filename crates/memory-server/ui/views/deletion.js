@@ -30,6 +30,11 @@ const texts = {
       'The record that is derived from them',
       'The first {n} of the records that are derived from them',
     ],
+    retractedSample: [
+      'The turn that states a fact to delete',
+      'The first {n} of the turns that state a fact to delete',
+    ],
+    retractedNote: 'They are retracted: no longer found or injected, but restorable under Undo.',
     derivedNote: 'What was derived goes with its sources. What also has other sources is derived again without '
       + 'the deleted ones.',
     delete: ['Delete {n} record for good', 'Delete {n} records for good'],
@@ -60,6 +65,7 @@ const texts = {
     previewTitle: '2. 将删除的内容', kind: '类型', selected: '所选', derived: '由其派生', total: '要删除的记录', chosenFigure: '所选',
     derivedFigure: '派生', synonyms: '同义词及判定', nothing: '没有要删除的内容', nothingText: '没有匹配的记录。请更改上面的选择。',
     notFound: '{n} 个 ID 在此没有对应的记录：{ids}', selectedSample: '所选记录中的前 {n} 条', derivedSample: '派生记录中的前 {n} 条',
+    retractedSample: '陈述这些事实的对话中的前 {n} 条', retractedNote: '这些对话会被撤回：不再被找到或注入，但可以恢复。',
     derivedNote: '派生的内容随其来源一起删除；还有其他来源的，会在去掉已删除来源后重新派生。', delete: '永久删除 {n} 条记录', forGood: '此操作无法撤销。如果希望可以撤销，请改用撤回。',
     changed: '选择已更改。请重新查看将删除的内容。', confirmTitle: '永久删除？', confirmText: '将删除{user}的 {n} 条记录。不保留副本，也无法恢复。',
     typeLabel: '输入用户名以确认：{user}', confirm: '永久删除', takesTime: '删除后会在该用户的数据中搜索残留。记忆较多时需要一些时间。',
@@ -231,6 +237,7 @@ function PreviewPanel({ preview, isCurrent, isOff, onDelete }) {
         rowKey=${(kind) => kind} />`}
       <${Sample} title="selectedSample" records=${data.selected_sample} />
       <${Sample} title="derivedSample" records=${data.derived_sample} note=${t('derivedNote')} />
+      <${Sample} title="retractedSample" records=${data.retracted_sample} note=${t('retractedNote')} />
       ${!isCurrent && html`<${Notice} tone="warn">${t('changed')}<//>`}
       <p class="hint">${t('forGood')}</p>
       <button type="button" class="danger" disabled=${!isCurrent || isOff}

@@ -1,15 +1,12 @@
 //! `delete_memory`.
 
-use memory_engine::{RecordId, Result};
+use memory_engine::Result;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::support::{ToolContext, build_tool, find_memory, parse_arguments, to_result, writes};
-use crate::{
-    linked::{DELETED_REASON, LinkedRecords, linked_records},
-    mcp::caller::Caller,
-};
+use crate::mcp::caller::Caller;
 
 pub(super) const NAME: &str = "delete_memory";
 
@@ -30,7 +27,7 @@ struct DeleteResult {
     /// Number of deleted memories: this one, those that confirm it, and those derived from it
     deleted: u64,
     /// Number of messages that state it, and what was made from them: they are no longer found
-    retracted: usize,
+    retracted: u64,
 }
 
 pub(super) fn tool() -> Tool {
@@ -43,14 +40,6 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     let arguments: Arguments = parse_arguments(NAME, arguments)?;
     let scope = caller.user_scope(&arguments.user_id)?;
     let record = find_memory(NAME, &memory.engine, &scope, &arguments.id).await?;
-    let LinkedRecords { confirming, sources } = linked_records(&memory.engine, &record).await?;
-    let user = record.scope.namespace();
-    let ids: Vec<RecordId> = confirming.iter().map(|fact| fact.id).chain([record.id]).collect();
-    let deleted = memory.engine.forget(&user, ids).await?;
-    let retraction = memory.engine.history().retract_sources(&user, &sources, DELETED_REASON).await?;
-    to_result(&DeleteResult {
-        id: record.id.to_string(),
-        deleted: deleted.records(),
-        retracted: retraction.records.len(),
-    })
+    let report = memory.engine.forget(&record.scope, record.id).await?;
+    to_result(&DeleteResult { id: record.id.to_string(), deleted: report.records(), retracted: report.retracted })
 }
