@@ -73,14 +73,14 @@ async fn ids_take_what_was_derived_from_them() {
 
 #[tokio::test]
 async fn a_deleted_fact_takes_the_turns_that_state_it() {
-    for backend in Backend::all() {
-        let cases = [
-            (None, Some(State::Revoked), 2),
-            (Some(LinkedTurns::Retract), Some(State::Revoked), 2),
-            (Some(LinkedTurns::Keep), Some(State::Active), 0),
-            (Some(LinkedTurns::Delete), None, 0),
-        ];
-        for (turns, expected, retracted) in cases {
+    let cases = [
+        (None, Some(State::Revoked), 2),
+        (Some(LinkedTurns::Retract), Some(State::Revoked), 2),
+        (Some(LinkedTurns::Keep), Some(State::Active), 0),
+        (Some(LinkedTurns::Delete), None, 0),
+    ];
+    for (turns, expected, retracted) in cases {
+        for backend in Backend::all() {
             let (memory, porto) = told(&backend).await;
             let again = say(&memory, &tuesday(), "As I said, I live in Porto.").await;
             let facts = ScanQuery::oldest(9).with_filter(Filter::eq(Field::Kind, "fact"));
@@ -93,8 +93,8 @@ async fn a_deleted_fact_takes_the_turns_that_state_it() {
             let states: Vec<Option<State>> = stored.iter().map(|turn| turn.as_ref().map(|turn| turn.state)).collect();
             assert_eq!(states, [expected, expected], "{turns:?}");
             let hits = memory.recall(&lin(), "Porto").await.unwrap().hits;
-            assert_eq!(hits.len(), if turns == Some(LinkedTurns::Keep) { 2 } else { 0 }, "{hits:?}");
-            memory.forget(&lin(), Forget::Everything).await.unwrap();
+            let found = hits.iter().filter(|hit| hit.record.text.contains("Porto")).count();
+            assert_eq!(found, if turns == Some(LinkedTurns::Keep) { 2 } else { 0 }, "{turns:?}");
         }
     }
 }

@@ -220,6 +220,6 @@ async fn without_a_key_records_are_deleted_without_a_certificate() {
     assert_eq!(send(show).await, json!({ "certified": false }));
     let delete = Request::post("/api/deletions").header("host", "localhost").header("content-type", "application/json");
     let delete = delete.body(Body::from(json!({ "user_id": "lin", "ids": [id] }).to_string())).unwrap();
-    assert_eq!(send(delete).await, json!({ "forgotten": 1 }));
+    assert_eq!(send(delete).await, json!({ "forgotten": 1, "retracted": 0 }));
     assert!(engine.get(&lin, id).await.unwrap().is_none());
 }
