@@ -24,6 +24,7 @@ use libtest_mimic::Arguments;
 use memory_engine::{
     Builder, EnrichmentOptions, Error, ErrorKind, Field, Filter, Kind, MemoryEngine, RecallOptions, RecallQuery,
     Record, Result, ScanQuery, Turn, admin,
+    context::{GatewayBlock, InjectionRules},
     embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
     http_models::{Endpoint, Secret},
     recall::Reranker,
@@ -87,6 +88,8 @@ impl Kelivo {
         let endpoint = endpoint.with_key(&Secret::new("sk-hunter2")).unwrap();
         let mut options = GatewayOptions::default().with_deadlines(deadline, DEADLINE);
         options.clock = Arc::new(test_db.clock.clone());
+        options.rules = InjectionRules::of_document();
+        options.block = GatewayBlock::of_document();
         let gateway = Gateway::new(memory.clone(), vec![Upstream::new("scripted", endpoint)], options).unwrap();
         let gateway = Served::new(server(&memory).gateway(gateway).mcp(Mcp::new(memory.clone()))).await;
         Self { memory, model, gateway }

@@ -1,7 +1,7 @@
 //! The block of memories that the chat gateway injects.
 
 use jiff::tz::TimeZone;
-use memory_engine_core::{Language, Record};
+use memory_engine_core::{Kind, Language, Record};
 
 use crate::{
     block::RenderedBlock,
@@ -12,8 +12,9 @@ use crate::{
 /// A cut memory with fewer characters than this is left out.
 const CUT_MEMORY_MIN_CHARS: usize = 8;
 
-/// The form of summaries and memories at the end of a system prompt: each with its time and scene, in a frame that
-/// tells the model how to use them. The frame exists in Chinese and in English.
+/// The form of memories in a prompt: what always matters, then summaries and memories with their times, in a frame that
+/// tells the model how to use them. The frame exists in Chinese and in English. Scenes other than the usual one are
+/// named, and a play is said to be none of reality.
 ///
 /// A part without entries is left out; without any entry there is no text. If the budget is too small, the entries of
 /// the lowest rank are left out first, and a single entry that is too long is cut after a sentence.
@@ -24,6 +25,10 @@ pub struct GatewayBlock {
     pub zone: Option<TimeZone>,
     /// The scene of memories that have none. Default: `daily`.
     pub unlabelled: String,
+    /// True if every scene is named; false if only those other than `unlabelled`. Default: false.
+    pub names_every_scene: bool,
+    /// The scene of plays. Default: `plot`.
+    pub play: String,
     /// The frame in Chinese.
     pub chinese: GatewayFrame,
     /// The frame in English and in every other language.
@@ -35,22 +40,51 @@ impl Default for GatewayBlock {
         Self {
             zone: None,
             unlabelled: "daily".into(),
+            names_every_scene: false,
+            play: "plot".into(),
             chinese: GatewayFrame::chinese(),
             english: GatewayFrame::english(),
         }
     }
 }
 
+/// The memories of a block, each list best first.
+#[derive(Debug, Clone, Default)]
+pub struct BlockMemories<'r> {
+    /// What always matters. It ranks before everything else, and has no times.
+    pub core: Vec<&'r Record>,
+    /// Memories that rank before the summaries and the other memories.
+    pub relevant: Vec<&'r Record>,
+    /// Summaries.
+    pub summaries: Vec<&'r Record>,
+    /// Other memories. The best one ranks before the best summary, and so on.
+    pub others: Vec<&'r Record>,
+}
+
+/// A part of the block, under a heading of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Core,
+    Summaries,
+    Memories,
+}
+
 /// A memory with its text in the block.
 struct GatewayEntry<'r> {
     record: &'r Record,
+    part: Part,
     /// Time, scene and speaker, before the text.
     head: String,
     text: String,
-    is_summary: bool,
 }
 
 impl GatewayBlock {
+    /// Returns the form of the chat gateway's document: every scene is named, and the frame says more.
+    pub fn of_document() -> Self {
+        let (chinese, english) = (GatewayFrame::chinese_of_document(), GatewayFrame::english_of_document());
+        Self { names_every_scene: true, chinese, english, ..Self::default() }
+    }
+
     /// Sets the maximum number of characters of the whole block, in every language.
     #[must_use]
     pub fn with_max_chars(mut self, max_chars: usize) -> Self {
@@ -111,27 +145,24 @@ impl GatewayBlock {
         summaries: impl IntoIterator<Item = &'r Record>,
         memories: impl IntoIterator<Item = &'r Record>,
     ) -> RenderedBlock {
-        self.render_relevant_first(language, [], summaries, memories)
+        let (summaries, others) = (summaries.into_iter().collect(), memories.into_iter().collect());
+        self.render_memories(language, BlockMemories { summaries, others, ..BlockMemories::default() })
     }
 
-    /// Renders like [`render_in`](Self::render_in), with memories that rank before all summaries and other memories.
-    pub fn render_relevant_first<'r>(
-        &self,
-        language: Language,
-        relevant: impl IntoIterator<Item = &'r Record>,
-        summaries: impl IntoIterator<Item = &'r Record>,
-        memories: impl IntoIterator<Item = &'r Record>,
-    ) -> RenderedBlock {
+    /// Renders memories with the frame of this language.
+    pub fn render_memories(&self, language: Language, memories: BlockMemories<'_>) -> RenderedBlock {
         let frame = language.pick(&self.chinese, &self.english);
-        let mut ranked: Vec<GatewayEntry<'_>> =
-            relevant.into_iter().map(|record| self.entry(frame, record, false)).collect();
-        self.rank_others(frame, summaries, memories, &mut ranked);
+        let core = memories.core.into_iter().map(|record| (record, Part::Core));
+        let part_of = |record: &Record| if record.kind == Kind::SUMMARY { Part::Summaries } else { Part::Memories };
+        let first = core.chain(memories.relevant.into_iter().map(|record| (record, part_of(record))));
+        let mut ranked: Vec<GatewayEntry<'_>> = first.map(|(record, part)| self.entry(frame, record, part)).collect();
+        self.rank_others(frame, memories.summaries, memories.others, &mut ranked);
         let mut left_out = Vec::new();
-        while ranked.len() > 1 && rendered_chars(frame, &ranked) > frame.max_chars {
+        while ranked.len() > 1 && self.rendered_chars(frame, &ranked) > frame.max_chars {
             left_out.extend(ranked.pop().map(|entry| entry.record.id));
         }
         if let [entry] = ranked.as_mut_slice() {
-            let frame_chars = rendered_chars(frame, std::slice::from_ref(entry)) - entry.text.chars().count();
+            let frame_chars = self.rendered_chars(frame, std::slice::from_ref(entry)) - entry.text.chars().count();
             entry.text = whole_sentences(&entry.text, frame.max_chars.saturating_sub(frame_chars));
             let is_cut_short = entry.text.chars().count() < CUT_MEMORY_MIN_CHARS && entry.text.ends_with('…');
             if entry.text.is_empty() || is_cut_short {
@@ -139,17 +170,18 @@ impl GatewayBlock {
             }
         }
         left_out.reverse();
-        ranked.sort_by_key(|entry| (!entry.is_summary, entry.record.position()));
+        // The core keeps its order; the other parts are told in order of time.
+        ranked.sort_by_key(|entry| (entry.part, (entry.part != Part::Core).then(|| entry.record.position())));
         let included = ranked.iter().map(|entry| entry.record.id).collect();
-        RenderedBlock { text: render_parts(frame, &ranked), included, left_out }
+        RenderedBlock { text: self.render_parts(frame, &ranked), included, left_out }
     }
 
     /// Adds entries by rank: the best memory, the best summary, the second memory, and so on.
     fn rank_others<'r>(
         &self,
         frame: &GatewayFrame,
-        summaries: impl IntoIterator<Item = &'r Record>,
-        memories: impl IntoIterator<Item = &'r Record>,
+        summaries: Vec<&'r Record>,
+        memories: Vec<&'r Record>,
         ranked: &mut Vec<GatewayEntry<'r>>,
     ) {
         let mut summaries = summaries.into_iter();
@@ -160,35 +192,74 @@ impl GatewayBlock {
             if memory.is_none() && summary.is_none() {
                 return;
             }
-            for (record, is_summary) in [(memory, false), (summary, true)] {
+            for (record, part) in [(memory, Part::Memories), (summary, Part::Summaries)] {
                 // A memory that is given twice is shown once.
                 let record = record.filter(|record| ranked.iter().all(|entry| entry.record.id != record.id));
-                ranked.extend(record.map(|record| self.entry(frame, record, is_summary)));
+                ranked.extend(record.map(|record| self.entry(frame, record, part)));
             }
         }
     }
 
-    fn entry<'r>(&self, frame: &GatewayFrame, record: &'r Record, is_summary: bool) -> GatewayEntry<'r> {
+    fn entry<'r>(&self, frame: &GatewayFrame, record: &'r Record, part: Part) -> GatewayEntry<'r> {
+        let text =
+            whole_sentences(&without_frame_parts(frame, &one_line(&record.text, usize::MAX)), frame.max_chars_each);
+        if part == Part::Core {
+            return GatewayEntry { record, part, head: String::new(), text };
+        }
         let zone = self.zone.clone().unwrap_or(TimeZone::UTC);
         let time = record.said_at(&zone).strftime("%Y-%m-%d %H:%M").to_string();
-        let scene = record.scene.as_deref().unwrap_or(&self.unlabelled);
-        let scene_label = match frame.labels.get(scene) {
-            Some(label) => label.clone(),
-            // The name of a scene is untrusted, and must not look like the label of another scene.
-            None => one_line(scene, 20).replace(['[', ']', '［', '］', '【', '】'], ""),
-        };
         let role = record.role.as_ref().map(|role| role.as_str());
         let speaker = match (record.named_speaker(), role) {
-            _ if is_summary => None,
+            _ if part == Part::Summaries => None,
             (Some(speaker), _) => Some(without_frame_parts(frame, &one_line(speaker, 40))),
             (None, Some("user")) => Some(frame.user.clone()),
             (None, Some("assistant")) => Some(frame.assistant.clone()),
             (None, _) => None,
         };
         let speaker = speaker.map(|speaker| speaker + &frame.separator).unwrap_or_default();
-        let text =
-            whole_sentences(&without_frame_parts(frame, &one_line(&record.text, usize::MAX)), frame.max_chars_each);
-        GatewayEntry { record, head: format!("[{time}][{scene_label}] {speaker}"), text, is_summary }
+        let head = format!("[{time}]{} {speaker}", self.scene_label(frame, record));
+        GatewayEntry { record, part, head, text }
+    }
+
+    /// Returns the label of a record's scene in brackets, or nothing for the usual scene.
+    fn scene_label(&self, frame: &GatewayFrame, record: &Record) -> String {
+        let scene = record.scene.as_deref().unwrap_or(&self.unlabelled);
+        if scene == self.unlabelled && !self.names_every_scene {
+            return String::new();
+        }
+        match frame.labels.get(scene) {
+            Some(label) => format!("[{label}]"),
+            // The name of a scene is untrusted, and must not look like the label of another scene.
+            None => format!("[{}]", one_line(scene, 20).replace(['[', ']', '［', '］', '【', '】'], "")),
+        }
+    }
+
+    /// Writes the parts with their entries, or nothing without an entry.
+    fn render_parts(&self, frame: &GatewayFrame, entries: &[GatewayEntry<'_>]) -> String {
+        if entries.is_empty() {
+            return String::new();
+        }
+        let mut text = format!("{}\n", frame.opening);
+        let headings =
+            [(&frame.core, Part::Core), (&frame.summaries, Part::Summaries), (&frame.memories, Part::Memories)];
+        for (heading, part) in headings {
+            let mut heading = Some(format!("\n[{heading}]\n"));
+            for entry in entries.iter().filter(|entry| entry.part == part) {
+                text.push_str(&heading.take().unwrap_or_default());
+                text.extend([entry.head.as_str(), &entry.text, "\n"]);
+            }
+        }
+        text.push('\n');
+        if entries.iter().any(|entry| entry.part != Part::Core && entry.record.scene.as_ref() == Some(&self.play)) {
+            text.push_str(&frame.play_note);
+        }
+        text.push_str(&frame.closing);
+        text
+    }
+
+    /// Returns the number of characters of the rendered block.
+    fn rendered_chars(&self, frame: &GatewayFrame, entries: &[GatewayEntry<'_>]) -> usize {
+        self.render_parts(frame, entries).chars().count()
     }
 }
 
@@ -197,27 +268,4 @@ fn without_frame_parts(frame: &GatewayFrame, text: &str) -> String {
     let closing = frame.reserved_closing();
     let closing: Vec<&str> = closing.as_deref().into_iter().collect();
     neutralized(text, &frame.reserved_words(), &closing)
-}
-
-/// Writes the parts with their entries, or nothing without an entry.
-fn render_parts(frame: &GatewayFrame, entries: &[GatewayEntry<'_>]) -> String {
-    if entries.is_empty() {
-        return String::new();
-    }
-    let mut text = format!("{}\n", frame.opening);
-    for (heading, is_summary) in [(&frame.summaries, true), (&frame.memories, false)] {
-        let mut heading = Some(format!("\n[{heading}]\n"));
-        for entry in entries.iter().filter(|entry| entry.is_summary == is_summary) {
-            text.push_str(&heading.take().unwrap_or_default());
-            text.extend([entry.head.as_str(), &entry.text, "\n"]);
-        }
-    }
-    text.push('\n');
-    text.push_str(&frame.closing);
-    text
-}
-
-/// Returns the number of characters of the rendered block.
-fn rendered_chars(frame: &GatewayFrame, entries: &[GatewayEntry<'_>]) -> usize {
-    render_parts(frame, entries).chars().count()
 }

@@ -13,9 +13,10 @@ use crate::{
 
 /// Rules that select the memories to inject for a message, without a model.
 ///
-/// The first rule that applies decides, in this order: the first message of a conversation, a question about the story
-/// in the scene of the story, a question about the past, a feeling, and any other message with content. A message
-/// without content ("ok thanks!") is not searched for. In a `silent` scene nothing is injected.
+/// The first rule that applies decides, in this order: a first message that leans on the conversation before it, a
+/// question about the story in the scene of the story, a question about the past, a feeling, and any other message with
+/// content. A message without content ("ok thanks!") is not searched for. In addition, every injection has the core. In
+/// a `silent` scene nothing is injected.
 ///
 /// Triggers are built in for Chinese and English; the Chinese ones are those of the chat gateway's document. The
 /// language of the message selects the triggers.
@@ -41,6 +42,8 @@ use crate::{
 pub struct InjectionRules {
     /// Scenes in which nothing is injected. Default: `meta`.
     pub silent: Vec<String>,
+    /// What is always true and always matters.
+    pub core: CoreRule,
     /// The first message of a conversation.
     pub cold_start: ColdStartRule,
     /// A question about the story.
@@ -53,6 +56,18 @@ pub struct InjectionRules {
     pub relevant: RelevantRule,
 }
 
+/// The rule for the core: pinned memories, and facts that always matter, such as allergies. It is part of every
+/// injection, whatever other rule applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct CoreRule {
+    /// True if the rule is on. Without it, pinned memories are still injected. Default: true.
+    pub enabled: bool,
+    /// Maximum number of tokens of the memories of the core. Default: 120.
+    pub max_tokens: usize,
+}
+
 /// The rule for the first message of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -60,6 +75,9 @@ pub struct InjectionRules {
 pub struct ColdStartRule {
     /// True if the rule is on. Default: true.
     pub enabled: bool,
+    /// True if it applies to every first message; false if only to one that leans on the conversation before it, such
+    /// as "and then?". Default: false.
+    pub always: bool,
     /// Number of latest summaries to inject. Default: 2.
     pub summaries: usize,
     /// Number of latest rounds to inject, word for word. Default: 3.
@@ -134,12 +152,19 @@ impl Default for InjectionRules {
     fn default() -> Self {
         Self {
             silent: vec!["meta".into()],
+            core: CoreRule::default(),
             cold_start: ColdStartRule::default(),
             plot_recall: PlotRecallRule::default(),
             recall: RecallRule::default(),
             emotion: EmotionRule::default(),
             relevant: RelevantRule::default(),
         }
+    }
+}
+
+impl Default for CoreRule {
+    fn default() -> Self {
+        Self { enabled: true, max_tokens: 120 }
     }
 }
 
@@ -151,7 +176,7 @@ impl Default for RelevantRule {
 
 impl Default for ColdStartRule {
     fn default() -> Self {
-        Self { enabled: true, summaries: 2, rounds: 3 }
+        Self { enabled: true, always: false, summaries: 2, rounds: 3 }
     }
 }
 
@@ -248,11 +273,11 @@ pub enum Action {
     Search,
     /// The results of a search with the message in this scene.
     SearchScene(String),
-    /// The summary of the conversation before this one, or its most informative turns: the message asks what it was
-    /// about and names no topic.
+    /// The statements of the user in the conversation before this one, or its summaries if there are too many: the
+    /// message asks what it was about and names no topic.
     PreviousSession,
-    /// The latest facts of the user, or the conversation before this one if there are none: the message asks what is
-    /// stored about the user ("What do you know about me?").
+    /// The profile and the latest facts of the user, or the conversation before this one if there are none: the
+    /// message asks what is stored about the user ("What do you know about me?").
     AboutUser,
     /// Recent turns with the same feeling.
     SameEmotion {
@@ -291,10 +316,25 @@ impl fmt::Display for Action {
 }
 
 impl InjectionRules {
-    /// Returns the rules of the chat gateway's document: the default rules without [`relevant`](Self::relevant).
+    /// Returns the rules of the chat gateway's document.
     #[must_use]
     pub fn of_document() -> Self {
-        Self { relevant: RelevantRule { enabled: false }, ..Self::default() }
+        Self::default().as_in_document()
+    }
+
+    /// Returns these rules with what the chat gateway's document has otherwise: the latest summaries and rounds with
+    /// each first message, and neither a core nor what is merely relevant.
+    #[must_use]
+    pub fn as_in_document(mut self) -> Self {
+        self.core.enabled = false;
+        self.cold_start.always = true;
+        self.relevant.enabled = false;
+        self
+    }
+
+    /// Returns true if nothing is injected in a scene.
+    pub fn is_silent(&self, scene: &str) -> bool {
+        self.silent.iter().any(|silent| silent == scene)
     }
 
     /// Reads rules from TOML. What it does not set stays at the default.
@@ -337,7 +377,7 @@ impl InjectionRules {
     /// Decides which memories a message calls for, by the triggers of this language. With English, the Chinese triggers
     /// count after the English ones.
     pub fn decide_in(&self, message: &IncomingMessage<'_>, language: Language) -> InjectionDecision {
-        if self.silent.iter().any(|scene| scene == message.scene) {
+        if self.is_silent(message.scene) {
             return InjectionDecision::nothing();
         }
         let text = PreparedText::new(message.text);
@@ -345,11 +385,15 @@ impl InjectionRules {
             self.relevant.enabled && message.text.chars().any(char::is_alphanumeric) && !is_backchannel(message.text);
         let question =
             self.plot_recall_decision(message.scene, &text, language).or_else(|| self.recall_decision(&text, language));
-        if self.cold_start.enabled && message.round <= 1 {
+        let is_first = self.cold_start.enabled && message.round <= 1;
+        let continuation = is_first.then(|| continuation(&text, language)).flatten();
+        if is_first && (self.cold_start.always || continuation.is_some()) {
             let ColdStartRule { summaries, rounds, .. } = self.cold_start;
             let action = Action::Latest { summaries, rounds, search: searches_relevant || question.is_some() };
             let search_text = question.and_then(|question| question.search_text);
-            return InjectionDecision { rule: Rule::ColdStart, action, search_text, ..InjectionDecision::nothing() };
+            let (word, trigger) = continuation.map(|fired| (fired.word, fired.trigger)).unzip();
+            let trigger = trigger.flatten();
+            return InjectionDecision { rule: Rule::ColdStart, action, word, trigger, search_text };
         }
         if let Some(decision) = question.or_else(|| self.emotion_decision(&text, language)) {
             return decision;
@@ -414,6 +458,12 @@ impl InjectionRules {
             Some(fired.decision(Rule::Emotion, action(&emotion.name, &emotion.words)))
         })
     }
+}
+
+/// Returns the words by which a message continues a conversation that is not before it: "and then?", "as I said".
+fn continuation(text: &PreparedText, language: Language) -> Option<FiredTrigger> {
+    let mut continuations = triggers_for(language).into_iter().flat_map(|triggers| &triggers.continuations);
+    continuations.find(|trigger| trigger.fires(text)).and_then(|trigger| FiredTrigger::find_trigger(trigger, text))
 }
 
 /// Decides about a question that names no topic: about the conversation before this one, or about the user in general.

@@ -15,6 +15,7 @@ mod plan;
 mod question;
 mod rewrite;
 mod session_question;
+mod statements;
 mod story;
 mod system;
 mod tokens;
@@ -25,9 +26,9 @@ pub use backchannel::is_backchannel;
 pub use block::{MemoryBlock, RenderedBlock};
 pub use built::{BuiltContext, LayerReport, LeftOut, LeftOutReason};
 pub use frame::GatewayFrame;
-pub use gateway::GatewayBlock;
+pub use gateway::{BlockMemories, GatewayBlock};
 pub use injection::{
-    Action, ColdStartRule, EmotionRule, EmotionWords, IncomingMessage, InjectionDecision, InjectionRules,
+    Action, ColdStartRule, CoreRule, EmotionRule, EmotionWords, IncomingMessage, InjectionDecision, InjectionRules,
     PlotRecallRule, RecallRule, RelevantRule, Rule,
 };
 pub use layer::{Item, Layer, Overflow};
@@ -39,6 +40,7 @@ pub use rewrite::{
     MAX_CONTEXT_CHARS, MAX_CONTEXT_MESSAGES, REWRITE_PROMPT, RewriteRequest, contextual_query, contextual_search_text,
     parse_rewrite, recent_conversation,
 };
+pub use statements::{Statements, without_replies};
 pub use story::{StoryEntity, StoryRelation, StorySections};
 pub use system::{append_to_system, appended};
 #[cfg(feature = "bpe")]

@@ -15,6 +15,8 @@ use crate::{
 /// The triggers of one language.
 #[derive(Debug)]
 pub(crate) struct Triggers {
+    /// Words that continue an earlier conversation.
+    pub(crate) continuations: Vec<Trigger>,
     pub(crate) plot_recall: Vec<Trigger>,
     pub(crate) recall: Vec<Trigger>,
     /// References to the conversation before this one.
@@ -33,6 +35,8 @@ pub(crate) struct Trigger {
     matcher: Matcher,
     /// True if the phrase says what is searched for, so that it stays in the search text.
     searches_phrase: bool,
+    /// True if the message must have no topic besides the phrase.
+    is_whole_message: bool,
 }
 
 /// A trigger for a feeling.
@@ -70,6 +74,9 @@ struct TriggerData {
     /// Default: false.
     #[serde(default)]
     searches_phrase: bool,
+    /// Default: false.
+    #[serde(default)]
+    whole_message: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -92,6 +99,7 @@ struct TriggerFile {
     fillers: BTreeSet<String>,
     #[serde(default)]
     kept_words: BTreeSet<String>,
+    continuations: Vec<TriggerData>,
     plot_recall: Vec<TriggerData>,
     recall: Vec<TriggerData>,
     previous_session: Vec<TriggerData>,
@@ -118,12 +126,18 @@ impl Triggers {
         let emotion = |data: EmotionData| {
             let search_words = data.words.to_vec();
             let words = if search_words.is_empty() { data.phrases.to_vec() } else { search_words };
-            let data_of_trigger =
-                TriggerData { id: data.id, phrases: data.phrases, except: data.except, searches_phrase: false };
+            let data_of_trigger = TriggerData {
+                id: data.id,
+                phrases: data.phrases,
+                except: data.except,
+                searches_phrase: false,
+                whole_message: false,
+            };
             let trigger = trigger(data_of_trigger);
             EmotionTrigger { trigger, name: data.name, words }
         };
         Self {
+            continuations: file.continuations.into_iter().map(trigger).collect(),
             plot_recall: file.plot_recall.into_iter().map(trigger).collect(),
             recall: file.recall.into_iter().map(trigger).collect(),
             previous_session: file.previous_session.into_iter().map(trigger).collect(),
@@ -136,7 +150,13 @@ impl Triggers {
     /// Returns the ids of all triggers.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &RuleId> {
         let emotions = self.emotions.iter().map(|emotion| &emotion.trigger);
-        let recalls = self.plot_recall.iter().chain(&self.recall).chain(&self.previous_session).chain(&self.about_user);
+        let recalls = self
+            .continuations
+            .iter()
+            .chain(&self.plot_recall)
+            .chain(&self.recall)
+            .chain(&self.previous_session)
+            .chain(&self.about_user);
         let session_questions = self.session_questions.iter().map(|question| &question.id);
         recalls.chain(emotions).map(|trigger| &trigger.id).chain(session_questions)
     }
@@ -157,13 +177,19 @@ impl Trigger {
                 kept_words: kept_words.clone(),
             },
         };
-        Self { id: data.id, matcher, searches_phrase: data.searches_phrase }
+        let TriggerData { id, searches_phrase, whole_message: is_whole_message, .. } = data;
+        Self { id, matcher, searches_phrase, is_whole_message }
     }
 
     /// Returns true if the trigger fires and the text has no topic besides its phrase.
     pub(crate) fn is_whole_message(&self, text: &PreparedText) -> bool {
         let Some(found) = self.find(text) else { return false };
         !found.rest.chars().any(char::is_alphanumeric) || weak_question(&found.rest)
+    }
+
+    /// Returns true if the text has a phrase of the trigger, and no topic besides it if that is required.
+    pub(crate) fn fires(&self, text: &PreparedText) -> bool {
+        if self.is_whole_message { self.is_whole_message(text) } else { self.find(text).is_some() }
     }
 
     /// Returns the phrase in the text that fires the trigger.

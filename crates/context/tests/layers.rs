@@ -108,7 +108,7 @@ fn a2_layers_that_are_never_cut_are_complete_or_the_build_fails() {
 fn empty_layers_have_no_heading_and_blocks_are_not_cut() {
     let clock = ManualClock::new(at(1_772_400_000_000_000));
     let record = Record::new(Scope::user("lin").unwrap(), Kind::TURN, "我对海鲜过敏", &clock);
-    let block = GatewayBlock::default().render([], [&record]);
+    let block = GatewayBlock::of_document().render([], [&record]);
     let plan = |budget| {
         ContextPlan::new(1000)
             .with_layer(Layer::new("nothing", 100).with_heading("# Nothing\n"))

@@ -21,8 +21,11 @@ fn scene_of(trigger: &str) -> &'static str {
 
 /// Returns the built-in trigger that fires on a message. For a trigger of feelings, questions about the past are off.
 fn fired_by(trigger: &str, text: &str) -> Option<RuleId> {
-    let message = IncomingMessage { round: 3, scene: scene_of(trigger), text };
+    let is_continuation = trigger.contains(".continuation.");
+    let round = if is_continuation { 1 } else { 3 };
+    let message = IncomingMessage { round, scene: scene_of(trigger), text };
     let mut rules = InjectionRules::of_document();
+    rules.cold_start.always = !is_continuation;
     if trigger.contains(".emotion.") {
         rules.recall.enabled = false;
     }
@@ -172,7 +175,7 @@ fn backchannels_are_not_searched_for_and_feelings_are() {
     let decide = |round, text| InjectionRules::default().decide(&IncomingMessage { round, scene: "daily", text });
     for text in ["okay, thank you!", "hahaha cool", "嗯嗯，谢谢啦"] {
         assert_eq!(decide(3, text).rule, Rule::Nothing, "{text}");
-        assert!(matches!(decide(1, text).action, Action::Latest { search: false, .. }), "{text}");
+        assert_eq!(decide(1, text).rule, Rule::Nothing, "{text}");
     }
     let feeling = decide(3, "I'm thrilled, we are having lobster tonight!");
     assert!(matches!(feeling.action, Action::SameEmotion { search: true, .. }), "{feeling:?}");

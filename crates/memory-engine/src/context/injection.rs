@@ -3,6 +3,7 @@
 mod considered;
 mod informative;
 mod recalled;
+mod repeats;
 #[cfg(feature = "enrichment")]
 mod topic;
 #[cfg(not(feature = "enrichment"))]
@@ -16,8 +17,8 @@ use std::{
 };
 
 use memory_engine_context::{
-    Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, MAX_CONTEXT_MESSAGES, Rule,
-    is_backchannel, weak_question,
+    Action, BlockMemories, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, MAX_CONTEXT_MESSAGES,
+    Rule, is_backchannel, weak_question,
 };
 use memory_engine_core::{
     ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, RecordId, Result,
@@ -27,7 +28,7 @@ use memory_engine_recall::{Degraded, Enhancement, RecallOptions, RecallQuery, Re
 use tokio::time::timeout;
 
 use crate::{
-    context::pinned::{MAX_PINNED, pinned_filter, within_budget},
+    context::core::{Core, CoreClass},
     engine::MemoryEngine,
 };
 use informative::most_informative;
@@ -40,6 +41,8 @@ const TURNS_PER_ROUND: usize = 2;
 const PREVIOUS_SESSION_SCAN_ROWS: usize = 200;
 /// Maximum number of summaries of the previous conversation that are injected.
 const PREVIOUS_SESSION_MAX_SUMMARIES: usize = 3;
+/// Maximum number of statements of the previous conversation that are injected in place of its summaries.
+const PREVIOUS_SESSION_MAX_STATEMENTS: usize = 12;
 /// Number of additional candidates, because some of them are not injected: they only ask, or the conversation already
 /// contains them.
 const EXTRA_CANDIDATES: usize = 20;
@@ -54,8 +57,8 @@ const RECALL_TIME_SHARE: f64 = 0.9;
 /// if it is not set, the language of the message decides about the rules, and that of the latest messages of the
 /// conversation about the frame. Times are in the engine's [zone](crate::Settings::zone).
 ///
-/// Pinned memories are part of every injection, also if no rule applies: the latest ones, up to half of the characters
-/// of the block.
+/// The [core](crate::context::Core) is part of every injection, also if no other rule applies. A statement stands in
+/// the text once, whether as a fact, as a message or in a summary, and not if the conversation already contains it.
 ///
 /// An injection does not fail and takes at most as long as a recall: stages that fail are named in
 /// [`Injection::degraded`], and the rest is injected.
@@ -182,6 +185,7 @@ impl Injector {
         let language = self.engine.settings().language().unwrap_or_else(|| Language::of(message.text));
         let decision = self.rules.decide_in(message, language);
         let mut recalled = RecalledMemories::new(excluded.clone(), self.traces);
+        recalled.takes_replies = decision.rule != Rule::Relevant || message.scene == self.block.play;
         if let Err(error) = self.engine.indexed_store().check_open("injection") {
             recalled.add_failure(&error);
         } else {
@@ -193,19 +197,28 @@ impl Injector {
             }
         }
         let block_language = block_language.unwrap_or_else(|| recalled.language());
-        let rendered =
-            self.block.render_relevant_first(block_language, &recalled.relevant, &recalled.summaries, &recalled.others);
+        let shown = recalled.without_repeats(conversation);
+        let rendered = self.block.render_memories(
+            block_language,
+            BlockMemories {
+                core: shown.core.iter().collect(),
+                relevant: shown.relevant.iter().collect(),
+                summaries: shown.summaries.iter().collect(),
+                others: shown.others.iter().collect(),
+            },
+        );
         let degraded = std::mem::take(&mut recalled.degraded);
         let trace = self.trace(&mut recalled, &rendered, block_language, &decision);
         let all = recalled.into_records();
         let record = |id| all.iter().find(|record| record.id == id).cloned();
         let records: Vec<Record> = rendered.included.into_iter().filter_map(record).collect();
+        let has_recalled = records.iter().any(|record| shown.core.iter().all(|core| core.id != record.id));
         let decision =
-            if decision.rule == Rule::Relevant && records.is_empty() { InjectionDecision::nothing() } else { decision };
+            if decision.rule == Rule::Relevant && !has_recalled { InjectionDecision::nothing() } else { decision };
         Injection { decision, text: rendered.text, records, degraded, trace }
     }
 
-    /// Adds the memories that the decision asks for, and the pinned ones before them.
+    /// Adds the core, and the memories that the decision asks for.
     async fn collect_memories(
         &self,
         scope: &Scope,
@@ -214,22 +227,36 @@ impl Injector {
         conversation: &[&str],
         recalled: &mut RecalledMemories,
     ) {
-        let pinned = self.newest_records(scope, message, pinned_filter(), MAX_PINNED).await;
-        let mut pinned = recalled.records_or_failure(pinned);
-        recalled.consider(MemorySource::Pinned, &pinned);
-        if decision.action == Action::Nothing && pinned.is_empty() {
+        if self.rules.is_silent(message.scene) {
             return;
         }
         recalled.set_conversation(conversation.iter().map(|text| ContentHash::of(text)).collect());
+        self.add_core(scope, message, recalled).await;
         self.recall_memories(scope, message, decision, conversation, recalled).await;
-        // A search may have found them, too.
-        recalled.consider(MemorySource::Pinned, &pinned);
-        recalled.remove_conversation_and_excluded(&mut pinned);
-        let frame = self.engine.settings().language().unwrap_or_else(|| Language::of(message.text));
-        let frame = frame.pick(&self.block.chinese, &self.block.english);
-        let included = within_budget(pinned.iter().cloned(), frame.max_chars, frame.max_chars_each);
-        recalled.reject(pinned.get(included.len()..).unwrap_or_default(), MemoryOutcome::OverPinnedBudget);
-        recalled.put_first(included);
+        recalled.core_comes_first();
+    }
+
+    /// Adds the memories that always matter, unless the conversation contains all that they are derived from.
+    async fn add_core(&self, scope: &Scope, message: &IncomingMessage<'_>, recalled: &mut RecalledMemories) {
+        let core = match Core::load(&self.engine, scope, Some(message.scene), self.rules.core.max_tokens).await {
+            Ok(core) => core,
+            Err(error) => return recalled.add_failure(&error),
+        };
+        for entry in core.entries {
+            let is_pinned = entry.class == CoreClass::Pinned;
+            if !is_pinned && !self.rules.core.enabled {
+                continue;
+            }
+            let source = if is_pinned { MemorySource::Pinned } else { MemorySource::Core };
+            recalled.consider(source, std::slice::from_ref(&entry.record));
+            if entry.included {
+                recalled.core.push(entry.record);
+            } else {
+                recalled.reject(&[entry.record], MemoryOutcome::OverCoreBudget);
+            }
+        }
+        let core = std::mem::take(&mut recalled.core);
+        recalled.core = self.without_conversation(scope, core, usize::MAX, recalled).await;
     }
 
     /// Adds the memories that the decision asks for. A search that fails does not stop the others.
@@ -295,14 +322,18 @@ impl Injector {
         recalled.others.extend(turns);
     }
 
-    /// Adds the latest facts of the user, or the previous session if there are none.
+    /// Adds the profile and the latest facts of the user, or the previous session if there are neither.
     async fn about_user(&self, scope: &Scope, message: &IncomingMessage<'_>, recalled: &mut RecalledMemories) {
+        let profile = self.newest_records(scope, message, kind_filter(Kind::PROFILE), 1).await;
+        let profile = recalled.records_or_failure(profile);
+        recalled.consider(MemorySource::Profile, &profile);
+        recalled.summaries = self.select(scope, profile, 1, recalled).await;
         let limit = self.limit + EXTRA_CANDIDATES;
         let facts = self.newest_records(scope, message, kind_filter(Kind::FACT), limit).await;
         let facts = recalled.records_or_failure(facts);
         recalled.consider(MemorySource::Facts, &facts);
         recalled.relevant = self.select(scope, facts, self.limit, recalled).await;
-        if recalled.relevant.is_empty() {
+        if recalled.relevant.is_empty() && recalled.summaries.is_empty() && recalled.core.is_empty() {
             self.previous_session(scope, message, recalled).await;
         }
     }
@@ -387,7 +418,10 @@ impl Injector {
         match outcome {
             Ok(recall) => {
                 recalled.consider_hits(&recall.hits);
-                let relevant = recall.relevant().map(|hit| hit.record.clone()).collect();
+                // What repeats a better hit is relevant, too, but says nothing new.
+                let relevant = recall.relevant().filter(|hit| hit.repeats.is_none());
+                let mut relevant: Vec<Record> = relevant.map(|hit| hit.record.clone()).collect();
+                recalled.remove_unasked_replies(&mut relevant);
                 recalled.relevant = self.select(scope, relevant, self.limit, recalled).await;
                 recalled.degraded.extend(recall.degraded);
             }
@@ -395,8 +429,8 @@ impl Injector {
         }
     }
 
-    /// Adds the latest summaries of the conversation before this one, or the most informative statements of its user.
-    /// A conversation with neither of them is skipped.
+    /// Adds the statements of the user in the conversation before this one. If they are too many, adds its latest
+    /// summaries, or the most informative statements. A conversation with neither of them is skipped.
     ///
     /// The session of this conversation is that of the latest turn in `conversation`, else that of the scope. If there
     /// is neither, the latest session counts as the previous one.
@@ -419,18 +453,22 @@ impl Injector {
             let of_session = |records: &[Record]| -> Vec<Record> {
                 records.iter().filter(|record| session(record) == previous).cloned().collect()
             };
+            let turns = of_session(&turns);
+            recalled.consider(MemorySource::PreviousSession, &turns);
+            let statements = self.select(scope, turns, PREVIOUS_SESSION_SCAN_ROWS, recalled).await;
+            let statements = most_informative(statements, usize::MAX);
+            if (1..=PREVIOUS_SESSION_MAX_STATEMENTS).contains(&statements.len()) {
+                recalled.others.extend(statements);
+                return;
+            }
             let summaries = of_session(&summaries);
             recalled.consider(MemorySource::PreviousSession, &summaries);
             recalled.summaries = self.select(scope, summaries, PREVIOUS_SESSION_MAX_SUMMARIES, recalled).await;
             if !recalled.summaries.is_empty() {
                 return;
             }
-            let turns = of_session(&turns);
-            recalled.consider(MemorySource::PreviousSession, &turns);
-            let statements = self.select(scope, turns, PREVIOUS_SESSION_SCAN_ROWS, recalled).await;
-            let informative = most_informative(statements, self.limit);
-            if !informative.is_empty() {
-                recalled.others.extend(informative);
+            if !statements.is_empty() {
+                recalled.others.extend(most_informative(statements, self.limit));
                 return;
             }
         }

@@ -83,7 +83,7 @@ const ENGLISH: ContextLabels = ContextLabels {
     summaries: "Summaries",
     messages: "Latest messages",
     user: "User",
-    assistant: "AI",
+    assistant: "Assistant",
 };
 
 const CHINESE: ContextLabels = ContextLabels {
@@ -94,7 +94,7 @@ const CHINESE: ContextLabels = ContextLabels {
     summaries: "对话摘要",
     messages: "最近的对话",
     user: "用户",
-    assistant: "AI",
+    assistant: "助手",
 };
 
 impl OpeningContext {

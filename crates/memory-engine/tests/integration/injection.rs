@@ -166,7 +166,7 @@ async fn k8_relevant_memories_are_injected_for_any_message_unless_the_rule_is_of
             assert_eq!(injection.decision.rule, Rule::Relevant, "{text}");
             assert_eq!(injection.records[0].text, expected, "statements come before questions");
             let first = injector.inject(&lin(), &message(1, "daily", text)).await;
-            assert_eq!(first.decision.rule, Rule::ColdStart);
+            assert_eq!(first.decision.rule, Rule::Relevant);
             assert_eq!(first.records.iter().filter(|record| record.text == expected).count(), 1, "once: {first:?}");
             let document = injector.clone().with_rules(InjectionRules::of_document());
             let injection = document.inject(&lin(), &message(4, "daily", text)).await;
@@ -181,6 +181,7 @@ async fn k8_relevant_memories_are_injected_for_any_message_unless_the_rule_is_of
 async fn k8_each_rule_injects_the_memories_of_the_document() {
     for backend in Backend::all() {
         let injector = story(&backend).await.with_rules(InjectionRules::of_document());
+        let injector = injector.with_block(GatewayBlock::of_document());
         let inject = async |message: IncomingMessage<'_>| injector.inject(&lin(), &message).await;
 
         let first = inject(message(1, "daily", "早上好")).await;
@@ -214,6 +215,35 @@ async fn k8_each_rule_injects_the_memories_of_the_document() {
             append_to_system(&mut messages, &injection.text);
             assert_eq!(messages[0].1, "You are Krueger.");
         }
+    }
+}
+
+#[tokio::test]
+async fn the_core_is_in_every_message_and_nothing_stands_twice() {
+    for backend in Backend::all() {
+        let rules = memory_engine::EnrichmentOptions::rules().unwrap();
+        let clock = Arc::new(ManualClock::new(Timestamp::from_micros(NOW)));
+        let memory = backend.builder().clock(clock).enrichment(rules).background(false).build().await.unwrap();
+        let told = ["I'm allergic to shellfish.", "My son is allergic to nuts.", "我住在苏州。", "I like jazz."];
+        for (hours, text) in (10..).zip(told) {
+            memory.remember(&lin(), Turn::user(text).with_scene("daily").at(ago(hours))).await.unwrap();
+        }
+        memory.drain(&lin(), |_| ()).await.unwrap();
+        let injector = Injector::new(memory.clone());
+        for (round, text) in [(1, "hi"), (2, "ok thanks!"), (5, "What is 17*23?"), (12, "讲个笑话")] {
+            let text = injector.inject(&lin(), &message(round, "daily", text)).await.text;
+            for (core, count) in [("shellfish", 1), ("nuts", 1), ("苏州", 1), ("jazz", 0)] {
+                assert_eq!(text.matches(core).count(), count, "{core}: {text}");
+            }
+            assert!(text.contains("The user is allergic to shellfish.") && text.contains("son is allergic"), "{text}");
+        }
+        let asked = injector.inject(&lin(), &message(3, "daily", "What am I allergic to?")).await;
+        assert_eq!(asked.text.matches("shellfish").count(), 1, "as a fact, not as a message: {}", asked.text);
+        let known = injector.inject_into(&lin(), &message(3, "daily", "hello"), &[told[0], "hello"]).await;
+        assert!(!known.text.contains("shellfish") && known.text.contains("nuts"), "{}", known.text);
+        let document = injector.clone().with_rules(InjectionRules::of_document());
+        assert_eq!(document.inject(&lin(), &message(4, "daily", "hello")).await.text, "");
+        assert_eq!(injector.inject(&lin(), &message(4, "meta", "hello")).await.text, "");
     }
 }
 
@@ -360,7 +390,7 @@ async fn k8_memories_derived_from_the_conversation_are_not_injected() {
         let injector = Injector::new(memory);
         let question = "What should I feed the bees on the roof?";
         let texts = injected(&injector, question, &["hello"]).await;
-        assert!(texts.contains(&"The user keeps bees on the roof".to_owned()), "{texts:?}");
+        assert_eq!(texts, [told], "the message says more than the fact");
         assert_eq!(injected(&injector, question, &[told, question]).await, [""; 0]);
     }
 }
@@ -448,7 +478,7 @@ async fn a_trace_names_each_considered_memory_with_its_outcome() {
         assert_eq!(outcome(&known, answer).1, MemoryOutcome::InConversation);
         let excluded = traced.inject_except(&lin(), &message, &[], &[answer].into()).await.trace.unwrap();
         assert_eq!(outcome(&excluded, answer).1, MemoryOutcome::Excluded);
-        let narrow = injector.clone().with_block(GatewayBlock::default().with_max_chars(340)).with_trace();
+        let narrow = injector.clone().with_block(GatewayBlock::default().with_max_chars(180)).with_trace();
         let cut = narrow.inject(&lin(), &message).await.trace.unwrap();
         assert_eq!(outcome(&cut, pinned).1, MemoryOutcome::Injected);
         assert_eq!(outcome(&cut, answer).1, MemoryOutcome::NoRoom);

@@ -7,7 +7,7 @@ use memory_engine::{
     Builder, EnrichmentOptions, Field, Filter, Injector, Kind, Language, MemoryEngine, RecallQuery, Record, ScanQuery,
     Scope, Timestamp, Turn,
     audit::{AuditContext, in_context},
-    context::{GatewayBlock, IncomingMessage, Rule},
+    context::{GatewayBlock, IncomingMessage, InjectionRules, Rule},
     enrichment::SummaryTrigger,
     testing::ManualClock,
     transfer::Copier,
@@ -153,11 +153,7 @@ async fn inject(injector: &Injector, text: &str) -> (Rule, String) {
 async fn english_questions_inject_english_text_and_small_talk_does_not() {
     let injector = Injector::new(with_memories(builder("2024-05-02T12:00:00Z").zone(zone(-7))).await);
     for (question, rule, memory) in [
-        (
-            "do you remember my dog's name?",
-            Rule::Recall,
-            "[2024-05-01 20:00][everyday] User: My dog is called Biscuit.",
-        ),
+        ("do you remember my dog's name?", Rule::Recall, "[2024-05-01 20:00] User: My dog is called Biscuit."),
         ("what did I tell you about peanuts?", Rule::Recall, "peanuts make me ill"),
         ("I feel sad", Rule::Emotion, "I feel sad since the move."),
         ("when did we say we meet?", Rule::Recall, "on Friday at noon"),
@@ -174,12 +170,13 @@ async fn english_questions_inject_english_text_and_small_talk_does_not() {
     }
     let (rule, text) = inject(&injector, "还记得我们约好去爬山吗").await;
     assert_eq!(rule, Rule::Recall);
-    assert!(text.starts_with("---\n[记忆参考") && text.contains("[2024-05-01 20:00][日常] 用户：我们约好"), "{text}");
+    assert!(text.starts_with("---\n[记忆参考") && text.contains("[2024-05-01 20:00] 用户：我们约好"), "{text}");
 }
 
 #[tokio::test]
 async fn a_first_message_gets_the_frame_of_its_language() {
     let injector = Injector::new(with_memories(builder("2024-05-02T12:00:00Z")).await);
+    let injector = injector.with_rules(InjectionRules::of_document());
     let first = async |text: &str| {
         let injection = injector.inject(&lin(), &IncomingMessage { round: 1, scene: "daily", text }).await;
         assert_eq!(injection.decision.rule, Rule::ColdStart);

@@ -43,7 +43,7 @@ pub(super) fn configured_options(config: &Config, engine: &MemoryEngine) -> Resu
         options.rules = read_rules(file, InjectionRules::from_toml)?;
     }
     if config.gateway.rules == RuleSet::Document {
-        options.rules.relevant.enabled = false;
+        options.rules = options.rules.as_in_document();
     }
     Ok(options)
 }

@@ -8,7 +8,7 @@ use memory_engine::{
     scene::SceneRules,
 };
 
-use crate::config::Config;
+use crate::config::{Config, RuleSet};
 
 /// The options of the chat gateway.
 #[derive(Debug, Clone)]
@@ -58,7 +58,10 @@ impl Default for GatewayOptions {
 impl From<&Config> for GatewayOptions {
     /// Takes the numbers and the user of a configuration. Rules in files and the clock are set afterwards.
     fn from(config: &Config) -> Self {
-        let block = GatewayBlock::default();
+        let block = match config.gateway.rules {
+            RuleSet::Default => GatewayBlock::default(),
+            RuleSet::Document => GatewayBlock::of_document(),
+        };
         let block = match config.gateway.max_chars {
             Some(max_chars) => block.with_max_chars(max_chars),
             None => block,

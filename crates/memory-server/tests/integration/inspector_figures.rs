@@ -239,7 +239,7 @@ async fn tokens_prompts_and_errors_are_counted() {
     assert_eq!(process["upstreams"], expected);
     let prompts: u64 = process["prompts"].as_array().unwrap().iter().map(|row| row["count"].as_u64().unwrap()).sum();
     let injected = process["prompts"].as_array().unwrap().iter().find(|row| row["outcome"] == "injected").unwrap();
-    assert_eq!((prompts, &injected["rule"]), (3, &json!("cold_start")));
+    assert_eq!((prompts, &injected["rule"]), (3, &json!("recall")));
     let route = |name: &str| process["routes"].as_array().unwrap().iter().find(|row| row["route"] == name).unwrap();
     let search = route("/api/memory/{session_id}/search");
     assert_eq!(

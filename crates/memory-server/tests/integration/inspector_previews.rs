@@ -189,7 +189,7 @@ async fn a_preview_continues_the_stored_turns_of_a_session() {
         continued["candidates"].as_array().unwrap().iter().map(|one| one["outcome"].as_str().unwrap()).collect();
     assert!(outcomes.contains(&"in_conversation"), "{continued}");
     let first = inspected.preview("user_id=lin", ask).await;
-    assert_eq!((&first["round"], &first["decision"]["rule"]), (&json!(1), &json!("cold_start")));
+    assert_eq!((&first["round"], &first["decision"]["rule"]), (&json!(1), &json!("recall")));
     assert!(first["text"].as_str().unwrap().contains("Biscuit"), "{first}");
 }
 

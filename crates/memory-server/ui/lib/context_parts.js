@@ -11,8 +11,8 @@ import { texts } from './context_texts.js';
 const SHOWN_CANDIDATES = 12;
 /** The order of the outcomes: what is injected first, what is not even relevant last. */
 const OUTCOMES = [
-  'injected', 'no_room', 'over_pinned_budget', 'over_limit', 'in_conversation', 'derived_from_conversation', 'excluded',
-  'no_content', 'not_relevant',
+  'injected', 'no_room', 'over_core_budget', 'repeated', 'over_limit', 'in_conversation',
+  'derived_from_conversation', 'excluded', 'not_asked', 'no_content', 'not_relevant',
 ];
 
 /** The rule that decides, what it asks for, and why something or nothing is injected. */
@@ -52,9 +52,9 @@ function reasonOf(preview) {
   const threshold = formatNumber(preview.min_relevance ?? 0, 2);
   if (preview.text) {
     const injected = candidates.filter((one) => one.outcome === 'injected');
-    const isPinnedOnly = decision !== null && injected.every((one) => one.source === 'pinned');
+    const isCoreOnly = decision !== null && injected.every((one) => ['pinned', 'core'].includes(one.source));
     const included = new Set(preview.layers.flatMap((layer) => layer.included)).size;
-    return [isPinnedOnly ? 'becausePinned' : 'becauseInjected', { count: included }];
+    return [isCoreOnly ? 'becauseCore' : 'becauseInjected', { count: included }];
   }
   if (decision?.rule === 'nothing') return ['becauseNoRule'];
   if (candidates.length === 0) return [decision === null ? 'becauseEmpty' : 'becauseNotFound'];

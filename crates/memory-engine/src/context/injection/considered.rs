@@ -1,7 +1,7 @@
 //! Collects the trace of an injection.
 
 use memory_engine_context::{InjectionDecision, RenderedBlock};
-use memory_engine_core::{Language, Record, RecordId};
+use memory_engine_core::{Kind, Language, Record, RecordId, Role};
 use memory_engine_recall::RecallHit;
 
 use super::{
@@ -92,6 +92,17 @@ impl RecalledMemories {
                 known.outcome = outcome;
             }
         }
+    }
+
+    /// Removes replies of the model, unless the message may ask for what it said.
+    pub(super) fn remove_unasked_replies(&mut self, records: &mut Vec<Record>) {
+        if self.takes_replies {
+            return;
+        }
+        let is_reply = |record: &Record| record.kind == Kind::TURN && record.role.as_ref() == Some(&Role::ASSISTANT);
+        let (replies, others): (Vec<Record>, Vec<Record>) = records.drain(..).partition(is_reply);
+        self.reject(&replies, MemoryOutcome::NotAsked);
+        *records = others;
     }
 
     /// Removes the records that the conversation contains, and those that the caller excluded.

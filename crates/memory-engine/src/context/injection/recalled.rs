@@ -11,11 +11,15 @@ use super::trace::ConsideredMemory;
 /// The memories for one message, each list best first.
 #[derive(Debug)]
 pub(super) struct RecalledMemories {
+    /// Memories that always matter. They come before all others.
+    pub(super) core: Vec<Record>,
     /// Memories that answer the message. They come before the others.
     pub(super) relevant: Vec<Record>,
     pub(super) summaries: Vec<Record>,
     pub(super) others: Vec<Record>,
     pub(super) degraded: Vec<Degraded>,
+    /// True if the message may ask for what the model said.
+    pub(super) takes_replies: bool,
     /// The texts that the conversation already contains.
     conversation: BTreeSet<ContentHash>,
     /// Records that are not injected.
@@ -28,10 +32,12 @@ pub(super) struct RecalledMemories {
 impl RecalledMemories {
     pub(super) fn new(excluded: BTreeSet<RecordId>, traces: bool) -> Self {
         Self {
+            core: Vec::new(),
             relevant: Vec::new(),
             summaries: Vec::new(),
             others: Vec::new(),
             degraded: Vec::new(),
+            takes_replies: true,
             conversation: BTreeSet::new(),
             excluded,
             considered: traces.then(Vec::new),
@@ -58,13 +64,11 @@ impl RecalledMemories {
         self.excluded.contains(&record.id)
     }
 
-    /// Puts these records before all others, and removes them from the other lists.
-    pub(super) fn put_first(&mut self, records: Vec<Record>) {
-        let is_other = |record: &Record| records.iter().all(|first| first.id != record.id);
+    /// Removes the memories of the core from the other lists.
+    pub(super) fn core_comes_first(&mut self) {
         for list in [&mut self.relevant, &mut self.summaries, &mut self.others] {
-            list.retain(is_other);
+            list.retain(|record| self.core.iter().all(|core| core.id != record.id));
         }
-        self.relevant.splice(0..0, records);
     }
 
     pub(super) fn add_failure(&mut self, error: &Error) {
@@ -81,14 +85,14 @@ impl RecalledMemories {
 
     /// Returns the language of most of the text.
     pub(super) fn language(&self) -> Language {
-        let records = self.relevant.iter().chain(&self.summaries).chain(&self.others);
+        let records = self.core.iter().chain(&self.relevant).chain(&self.summaries).chain(&self.others);
         let texts: Vec<&str> = records.map(|record| record.text.as_str()).collect();
         Language::of(&texts.join("\n"))
     }
 
-    /// Returns all records: the relevant ones, the summaries, and the others.
+    /// Returns all records: the core, the relevant ones, the summaries, and the others.
     pub(super) fn into_records(self) -> Vec<Record> {
-        self.relevant.into_iter().chain(self.summaries).chain(self.others).collect()
+        self.core.into_iter().chain(self.relevant).chain(self.summaries).chain(self.others).collect()
     }
 }
 

@@ -46,6 +46,8 @@ pub struct ConsideredMemory {
 pub enum MemorySource {
     /// It is pinned.
     Pinned,
+    /// It is a fact of the core: always true, and always important.
+    Core,
     /// The search with the message found it.
     Search,
     /// It is a fact of the topic of the message.
@@ -56,6 +58,8 @@ pub enum MemorySource {
     LatestTurns,
     /// It is one of the latest facts of the user.
     Facts,
+    /// It is the profile of the user.
+    Profile,
     /// It belongs to the conversation before this one.
     PreviousSession,
     /// It shows the feeling of the message.
@@ -65,11 +69,13 @@ pub enum MemorySource {
 enum_names! {
     MemorySource, "source of an injected memory" {
         Pinned => "pinned",
+        Core => "core",
         Search => "search",
         Topic => "topic",
         LatestSummaries => "latest_summaries",
         LatestTurns => "latest_turns",
         Facts => "facts",
+        Profile => "profile",
         PreviousSession => "previous_session",
         Emotion => "emotion",
     }
@@ -86,6 +92,8 @@ pub enum MemoryOutcome {
     NotRelevant,
     /// It is a turn that only asks, or says nothing ("Nice!").
     NoContent,
+    /// It is a reply of the model, and the message does not ask for one.
+    NotAsked,
     /// The conversation already contains it.
     InConversation,
     /// The caller excluded it, for example because it was injected before.
@@ -94,8 +102,10 @@ pub enum MemoryOutcome {
     DerivedFromConversation,
     /// Enough others of its kind come before it.
     OverLimit,
-    /// The budget of pinned memories is used up.
-    OverPinnedBudget,
+    /// The budget of the core is used up.
+    OverCoreBudget,
+    /// Another memory in the text states the same.
+    Repeated,
     /// The text has no room for it: others rank before it.
     NoRoom,
 }
@@ -105,11 +115,13 @@ enum_names! {
         Injected => "injected",
         NotRelevant => "not_relevant",
         NoContent => "no_content",
+        NotAsked => "not_asked",
         InConversation => "in_conversation",
         Excluded => "excluded",
         DerivedFromConversation => "derived_from_conversation",
         OverLimit => "over_limit",
-        OverPinnedBudget => "over_pinned_budget",
+        OverCoreBudget => "over_core_budget",
+        Repeated => "repeated",
         NoRoom => "no_room",
     }
 }

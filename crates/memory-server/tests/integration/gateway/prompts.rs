@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use memory_engine::{
     MemoryEngine, Result,
+    context::{GatewayBlock, InjectionRules},
     embed::{Embedder, Embedding, EmbeddingSpace, Purpose},
 };
 use memory_engine_server::GatewayOptions;
@@ -17,7 +18,10 @@ const SYSTEM: &str = "You are Krueger.";
 
 #[tokio::test]
 async fn k17_the_injection_rule_depends_on_the_question() {
-    let chat = Chat::new().await;
+    let mut options = patient_options();
+    options.rules = InjectionRules::of_document();
+    options.block = GatewayBlock::of_document();
+    let chat = Chat::with_options(options).await;
     chat.remember("我对海鲜过敏，尤其是虾").await;
     let system = json!({ "role": "system", "content": SYSTEM });
 
