@@ -230,7 +230,8 @@ impl GatewayState {
     }
 
     async fn build_prompt(&self, conversation: &Conversation) -> Arc<Prompt> {
-        let mut prompt = self.prompter.prompt(&conversation.identity, &conversation.thread).await;
+        let mut prompt =
+            self.prompter.prompt(&conversation.identity, &conversation.thread, conversation.key.as_ref()).await;
         if let Some(stage) = conversation.failed_stage {
             Arc::make_mut(&mut prompt).degraded.push(stage);
         }

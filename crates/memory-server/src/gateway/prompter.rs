@@ -16,7 +16,7 @@ use super::{
     prompt::Prompt,
     replacement::replaced_by_request,
     sessions::{SessionCache, read_last_turn},
-    thread::Thread,
+    thread::{Thread, TurnKey},
 };
 
 /// The share of the deadline that injection may take. The rest is for returning its result.
@@ -57,15 +57,15 @@ impl Prompter {
     }
 
     /// Returns the memories for this request. Memories are recalled only for a question. A request that continues the
-    /// previous exchange (tool results, a longer reply) gets the memories of its question.
-    pub(super) async fn prompt(&self, identity: &Identity, thread: &Thread) -> Arc<Prompt> {
+    /// previous exchange (tool results, a longer reply) gets the memories of its question. `turn` is the open turn.
+    pub(super) async fn prompt(&self, identity: &Identity, thread: &Thread, turn: Option<&TurnKey>) -> Arc<Prompt> {
         let deadline = Instant::now() + self.deadline;
         let Some(question) = thread.question() else {
-            return self.previous_prompt(identity, deadline).await;
+            return self.previous_prompt(identity, turn, deadline).await;
         };
         let (prompt, _) = self.prompt_for(identity, thread, question, deadline).await;
         let prompt = Arc::new(prompt);
-        self.sessions.set_prompt(&identity.address, Arc::clone(&prompt));
+        self.sessions.set_prompt(&identity.address, turn, Arc::clone(&prompt));
         prompt
     }
 
@@ -107,15 +107,15 @@ impl Prompter {
     }
 
     /// Returns the memories of the last question, or none if any of them has been deleted, retracted or edited since.
-    async fn previous_prompt(&self, identity: &Identity, deadline: Instant) -> Arc<Prompt> {
-        let previous = self.sessions.prompt(&identity.address).unwrap_or_default();
+    async fn previous_prompt(&self, identity: &Identity, turn: Option<&TurnKey>, deadline: Instant) -> Arc<Prompt> {
+        let previous = self.sessions.prompt(&identity.address, turn).unwrap_or_default();
         let previous = Prompt { rule: "continued", ..Prompt::clone(&previous) };
         let failed_stage = match timeout_at(deadline, self.engine.get_all(&identity.recall_scope, &previous.ids)).await
         {
             Ok(Ok(found)) if previous.is_unchanged(&found) => return Arc::new(previous),
             Ok(Ok(_)) => {
                 let empty = Arc::new(Prompt { scene: previous.scene, rule: previous.rule, ..Prompt::default() });
-                self.sessions.set_prompt(&identity.address, Arc::clone(&empty));
+                self.sessions.set_prompt(&identity.address, turn, Arc::clone(&empty));
                 return empty;
             }
             Ok(Err(_)) => "store",

@@ -6,7 +6,11 @@ use lru::LruCache;
 use memory_engine::{Field, Filter, Kind, MemoryEngine, Result, ScanQuery, Scope, Timestamp};
 use parking_lot::Mutex;
 
-use super::{prompt::Prompt, thread::ChatMessage, turn::TURN_KEY};
+use super::{
+    prompt::Prompt,
+    thread::{ChatMessage, TurnKey},
+    turn::TURN_KEY,
+};
 
 /// The state of the most recently used conversations. Lost turns can be read from the store again; a lost prompt only
 /// means that a continued reply gets no memories.
@@ -20,8 +24,13 @@ pub(super) struct SessionCache {
 #[derive(Debug, Default)]
 struct CachedSession {
     last_turn: Option<LastTurn>,
-    prompt: Option<Arc<Prompt>>,
+    /// The prompts of open exchanges by the keys of their turns, oldest first. Agents of one session have an exchange
+    /// each.
+    prompts: Vec<(String, Arc<Prompt>)>,
 }
+
+/// Maximum number of cached prompts of a session.
+const MAX_SESSION_PROMPTS: usize = 16;
 
 /// The latest stored turn of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,13 +66,26 @@ impl SessionCache {
         self.update(address, |session| session.last_turn = Some(last_turn));
     }
 
-    /// Returns what was injected for the latest question.
-    pub(super) fn prompt(&self, address: &Scope) -> Option<Arc<Prompt>> {
-        self.sessions.lock().peek(address).and_then(|session| session.prompt.clone())
+    /// Returns what was injected for the question of this turn, or else for the latest question.
+    pub(super) fn prompt(&self, address: &Scope, turn: Option<&TurnKey>) -> Option<Arc<Prompt>> {
+        let sessions = self.sessions.lock();
+        let prompts = &sessions.peek(address)?.prompts;
+        let own = prompts.iter().find(|(key, _)| turn.is_some_and(|turn| *key == turn.key));
+        own.or(prompts.last()).map(|(_, prompt)| Arc::clone(prompt))
     }
 
-    pub(super) fn set_prompt(&self, address: &Scope, prompt: Arc<Prompt>) {
-        self.update(address, |session| session.prompt = Some(prompt));
+    /// Caches what was injected for the question of this turn, in place of the turn before it.
+    pub(super) fn set_prompt(&self, address: &Scope, turn: Option<&TurnKey>, prompt: Arc<Prompt>) {
+        let key = turn.map(|turn| turn.key.clone()).unwrap_or_default();
+        let parent = turn.and_then(|turn| turn.parent.as_ref());
+        self.update(address, |session| {
+            let prompts = &mut session.prompts;
+            prompts.retain(|(turn, _)| *turn != key && Some(turn) != parent);
+            if prompts.len() == MAX_SESSION_PROMPTS {
+                prompts.remove(0);
+            }
+            prompts.push((key, prompt));
+        });
     }
 
     /// Returns what a request of this user with the id of a response or conversation continues, if it is cached.
