@@ -1,6 +1,7 @@
 use memory_engine_context::GatewayFrame;
 
 use super::*;
+use crate::IncomingWords;
 
 #[test]
 fn memory_blocks_are_removed_with_their_fences() {
@@ -21,6 +22,21 @@ fn blocks_of_both_frames_are_removed_with_their_fences() {
         let cut = format!("{}\n\n{memories}\n\nWhat is for dinner?", frame.opening);
         assert_eq!(without_injected(&cut).trim(), "What is for dinner?", "the end of the block is missing");
         assert_eq!(without_injected(&format!("{block}\na\n{block}\nb")).replace('\n', ""), "ab");
+    }
+}
+
+#[test]
+fn a_block_at_the_end_of_a_message_is_removed() {
+    for frame in [GatewayFrame::english(), GatewayFrame::chinese()] {
+        let memories = format!("[{}]\n2026-03-01 20:15 [everyday] User: I play the oboe", frame.memories);
+        let block = format!("{}\n\n{memories}\n\n{}", frame.opening, frame.closing);
+        for words in ["What is for dinner?", "晚饭吃什么？\n- 面条", "```\nlet x = 1;\n```", "First part.\n\n---"]
+        {
+            let own = IncomingWords::Own(words.to_owned());
+            assert_eq!(IncomingWords::of(&format!("{words}\n\n{block}")), own);
+            assert_eq!(IncomingWords::of_parts([words, &block]), own);
+        }
+        assert_eq!(IncomingWords::of_parts([block.as_str()]), IncomingWords::Foreign);
     }
 }
 
