@@ -31,7 +31,7 @@ use memory_engine::{
     store::Score,
     synonyms::{SEED, SourceText, Suggester, SynonymGroup, SynonymStoreExt, groups_from_toml},
 };
-use memory_engine_server::{Gateway, GatewayOptions, Mcp, Upstream};
+use memory_engine_server::{BlockPlacement, Gateway, GatewayOptions, Mcp, Upstream};
 use serde_json::{Value, json};
 use served::{Served, ServedReply, server};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::any};
@@ -90,6 +90,8 @@ impl Kelivo {
         options.clock = Arc::new(test_db.clock.clone());
         options.rules = InjectionRules::of_document();
         options.block = GatewayBlock::of_document();
+        // The document puts the memories at the end of the system prompt (K9).
+        options.placement = BlockPlacement::System;
         let gateway = Gateway::new(memory.clone(), vec![Upstream::new("scripted", endpoint)], options).unwrap();
         let gateway = Served::new(server(&memory).gateway(gateway).mcp(Mcp::new(memory.clone()))).await;
         Self { memory, model, gateway }

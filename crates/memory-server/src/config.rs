@@ -26,7 +26,7 @@ use crate::{
 pub use audit::AuditConfig;
 #[cfg(feature = "gateway")]
 pub(crate) use gateway::RuleSet;
-pub use gateway::{Dialect, GatewayConfig, PriceConfig, UpstreamConfig};
+pub use gateway::{BlockPlacement, Dialect, GatewayConfig, PriceConfig, UpstreamConfig};
 pub use limits::LimitsConfig;
 pub use log::{LogConfig, LogFormat};
 pub use parts::{DeletionsConfig, HooksConfig, IncludedTurns, McpConfig, Mem0Config, OAuthConfig, PartConfig};

@@ -47,9 +47,9 @@ mod tools;
 pub use access::{Access, Owner};
 pub use audit::Auditing;
 pub use config::{
-    AuditConfig, Config, DeletionsConfig, Dialect, GatewayConfig, HooksConfig, IncludedTurns, KeyConfig, LimitsConfig,
-    LogConfig, LogFormat, McpConfig, Mem0Config, OAuthConfig, PartConfig, PriceConfig, RetentionConfig,
-    RetentionRuleConfig, TokenVariables, UpstreamConfig,
+    AuditConfig, BlockPlacement, Config, DeletionsConfig, Dialect, GatewayConfig, HooksConfig, IncludedTurns,
+    KeyConfig, LimitsConfig, LogConfig, LogFormat, McpConfig, Mem0Config, OAuthConfig, PartConfig, PriceConfig,
+    RetentionConfig, RetentionRuleConfig, TokenVariables, UpstreamConfig,
 };
 #[cfg(feature = "debug")]
 pub use debug::Debugging;

@@ -19,6 +19,8 @@ pub struct GatewayConfig {
     /// Maximum number of characters of memories in a prompt. Default: 500 in Chinese, 1500 in English.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<usize>,
+    /// The place of the injected memories in a request. Default: `message`.
+    pub placement: BlockPlacement,
     /// A TOML file with rules for scenes that replace or extend the built-in ones. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scene_rules: Option<String>,
@@ -81,6 +83,7 @@ impl Default for GatewayConfig {
             deadline_ms: 1500,
             max_memories: Injector::DEFAULT_LIMIT,
             max_chars: None,
+            placement: BlockPlacement::Message,
             scene_rules: None,
             rules: RuleSet::Default,
             injection_rules: None,
@@ -100,6 +103,20 @@ pub enum Dialect {
     Messages,
     /// OpenAI's responses, `/v1/responses`.
     Responses,
+}
+
+/// The place of the block of memories in a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum BlockPlacement {
+    /// The end of the user's message that asks. All bytes before it stay the same from request to request, so that a
+    /// prompt cache keeps them.
+    #[default]
+    Message,
+    /// The end of the system prompt, as the document of the chat gateway specifies. A prompt cache loses everything
+    /// after it when the block changes.
+    System,
 }
 
 /// The built-in injection rules of the gateway.

@@ -19,7 +19,8 @@ pub(super) fn routes(owner: &str) -> Routes<Arc<GatewayState>> {
     let path = |rest: &str| format!("{owner}/v1/{rest}");
     let chat = ApiOperation::new(
         "chat",
-        "Completes a chat with the upstream of the model, and adds memories to the system message.",
+        "Completes a chat with the upstream of the model, and adds memories to the user's message or to the system \
+         prompt.",
     )
     .headers::<ChatHeaders>()
     .body::<ChatRequest>()
@@ -33,8 +34,8 @@ pub(super) fn routes(owner: &str) -> Routes<Arc<GatewayState>> {
         .answer::<Object>();
     let messages = ApiOperation::new(
         "messages",
-        "Completes a chat in Anthropic's dialect, and adds memories after the system prompt. An upstream that does not \
-         speak it is served by conversion.",
+        "Completes a chat in Anthropic's dialect, and adds memories to the user's message or after the system prompt. \
+         An upstream that does not speak it is served by conversion.",
     )
     .headers::<ChatHeaders>()
     .body::<MessagesRequest>()
@@ -49,8 +50,8 @@ pub(super) fn routes(owner: &str) -> Routes<Arc<GatewayState>> {
     .answer::<TokenCount>();
     let responses = ApiOperation::new(
         "responses",
-        "Completes a chat in the dialect of OpenAI's Responses, and adds memories to the instructions. An upstream \
-         that does not speak it is served by conversion.",
+        "Completes a chat in the dialect of OpenAI's Responses, and adds memories to the user's message or to \
+         the instructions. An upstream that does not speak it is served by conversion.",
     )
     .headers::<ChatHeaders>()
     .body::<ResponsesRequest>()

@@ -11,7 +11,7 @@ use super::{
     json::{Edit, content_text, json_string, range_of},
     thread::{ChatMessage, is_without_words},
 };
-use crate::access::Owner;
+use crate::{access::Owner, config::BlockPlacement};
 
 /// A chat request as the client sent it. Edits replace byte ranges, so that everything else stays the same, including
 /// the order of keys and the digits of numbers.
@@ -28,6 +28,8 @@ pub(super) struct ChatBody {
     messages_range: Option<Range<usize>>,
     /// The position of a system prompt outside of the messages.
     system_range: Option<Range<usize>>,
+    /// The position of a cache mark for the whole request.
+    cache_mark: Option<Range<usize>>,
     /// The id of the response that this request continues, or else of its conversation.
     continued_id: Option<String>,
     conversation_id: Option<String>,
@@ -47,6 +49,8 @@ struct Envelope<'b> {
     system: Option<&'b RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     instructions: Option<&'b RawValue>,
+    #[serde(borrow, default)]
+    cache_control: Option<&'b RawValue>,
     #[serde(default)]
     previous_response_id: Value,
     #[serde(default)]
@@ -130,6 +134,7 @@ impl ChatBody {
             messages: messages.unwrap_or_default(),
             messages_range,
             system_range: raw_system.map(|raw| range_of(text, raw)),
+            cache_mark: envelope.cache_control.filter(|_| dialect == Dialect::Messages).map(|raw| range_of(text, raw)),
             continued_id,
             conversation_id,
             referenced_ids,
@@ -179,9 +184,12 @@ impl ChatBody {
         &self.messages
     }
 
-    /// Returns the bytes with the name of the model replaced, if one is given, and with `block` added to the system
-    /// prompt as the dialect adds it. A body whose messages cannot be read gets no block.
-    pub(super) fn edited(&self, model: Option<&str>, block: &str) -> Bytes {
+    /// Returns the bytes with the name of the model replaced, if one is given, and with `block` added at its place. A
+    /// body whose messages cannot be read gets no block.
+    ///
+    /// The block goes to the system prompt also if no message can take it, and if the service stores the messages: it
+    /// would keep the block for good.
+    pub(super) fn edited(&self, model: Option<&str>, block: &str, placement: BlockPlacement) -> Bytes {
         let mut edits: Vec<Edit> = Vec::new();
         if let (Some(new), Some((old, range))) = (model, &self.model)
             && new != old
@@ -189,7 +197,16 @@ impl ChatBody {
             edits.push(Edit { range: range.clone(), text: json_string(new) });
         }
         if let Some(messages) = self.messages_range.clone().filter(|_| !block.is_empty()) {
-            edits.extend(self.dialect.inject_block(self.text(), messages, self.system_range.clone(), block));
+            let system = self.system_range.clone();
+            let in_message = match placement {
+                BlockPlacement::Message if self.continued_id.is_none() => {
+                    let cache_mark = self.cache_mark.clone();
+                    self.dialect.append_to_question(self.text(), messages.clone(), cache_mark, block)
+                }
+                BlockPlacement::Message | BlockPlacement::System => None,
+            };
+            let in_system = || self.dialect.inject_block(self.text(), messages, system, block);
+            edits.extend(in_message.unwrap_or_else(in_system));
         }
         if edits.is_empty() {
             return self.bytes.clone();

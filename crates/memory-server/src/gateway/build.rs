@@ -82,6 +82,7 @@ fn read_rules<T>(file: &str, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::BlockPlacement;
 
     #[tokio::test]
     async fn options_are_those_of_the_configuration() {
@@ -90,5 +91,7 @@ mod tests {
         let (usual, changed) = (options(""), options("gateway = { max_memories = 2, rules = \"document\" }"));
         assert_eq!((usual.max_memories, usual.rules.relevant.enabled), (5, true));
         assert_eq!((changed.max_memories, changed.rules.relevant.enabled), (2, false));
+        assert_eq!(usual.placement, BlockPlacement::Message);
+        assert_eq!(options("gateway = { placement = \"system\" }").placement, BlockPlacement::System);
     }
 }

@@ -131,7 +131,7 @@ impl GatewayState {
         let (request, conversion) = upstream_exchange(
             dialect,
             &service,
-            body.edited(model.as_deref(), &prompt.block),
+            body.edited(model.as_deref(), &prompt.block, self.options.placement),
             parts.headers,
             parts.uri.query(),
         )?;

@@ -28,7 +28,7 @@ impl GatewayState {
         let (parts, body) = request.into_parts();
         let body = ChatBody::read(self.read_body(body).await?, Dialect::Messages).map_err(Fault::bad_request)?;
         let Route { service, model } = self.route(body.model())?;
-        let bytes = body.edited(model.as_deref(), "");
+        let bytes = body.edited(model.as_deref(), "", self.options.placement);
         if service.speaks(Dialect::Messages) {
             let request = dialect_request(Dialect::Messages, &service, &["messages", "count_tokens"], parts, bytes);
             return Ok(self.forward(&service, Dialect::Messages, &request, self.options.plain_timeout).await);

@@ -7,16 +7,32 @@ mod responses;
 use std::ops::Range;
 
 use axum::{body::Bytes, response::Response};
+use memory_engine_intake::without_lone_surrogates;
+use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
 use super::{
-    json::{Edit, json_string},
+    json::{Edit, append_paragraph, append_part, json_string, range_of, text_part},
     openai::{self, OpenAiError},
     reply::ReplyAccumulator,
     thread::ChatMessage,
 };
 pub(super) use crate::config::Dialect;
 use crate::{access::Owner, fault::Fault};
+
+/// The content of the message that asks.
+struct Question {
+    /// Its range in the body.
+    content: Range<usize>,
+    /// True if no message follows it.
+    is_last: bool,
+}
+
+#[derive(Deserialize)]
+struct MessageContent<'b> {
+    #[serde(borrow)]
+    content: &'b RawValue,
+}
 
 impl Dialect {
     /// Returns the name in the configuration.
@@ -98,6 +114,47 @@ impl Dialect {
     /// Returns the ids of stored items that a list of input items names in place of their content.
     pub(super) fn referenced_ids(self, raw: &RawValue) -> Vec<String> {
         if self == Self::Responses { responses::referenced_ids(raw) } else { Vec::new() }
+    }
+
+    /// Returns the edits that append the block to the message that asks: to a text after a blank line, to a list of
+    /// parts as the last part, without a cache mark. `None` if no message asks, or if its content has another form.
+    /// `messages` is the range of the messages in the body, and `cache_mark` that of a mark for the whole request.
+    pub(super) fn append_to_question(
+        self,
+        body: &str,
+        messages: Range<usize>,
+        cache_mark: Option<Range<usize>>,
+        block: &str,
+    ) -> Option<Vec<Edit>> {
+        let Question { content, is_last } = self.question(body, messages)?;
+        let part = text_part(if self == Self::Responses { "input_text" } else { "text" }, block);
+        match (&body[content.start..=content.start], cache_mark) {
+            ("\"" | "[", Some(mark)) => Some(messages::append_marked(body, content, mark, is_last, &part)),
+            ("\"", None) => Some(vec![append_paragraph(body, content, block)]),
+            ("[", None) => Some(vec![append_part(body, content, &part)]),
+            _ => None,
+        }
+    }
+
+    /// Finds the message that asks: the newest one of the user that is not only an addition of a program. A message
+    /// without text, such as an image, counts.
+    fn question(self, body: &str, messages: Range<usize>) -> Option<Question> {
+        if body[messages.clone()].starts_with('"') {
+            return Some(Question { content: messages, is_last: true });
+        }
+        let list: Vec<&RawValue> = serde_json::from_str(&body[messages]).ok()?;
+        let at = list.iter().rposition(|raw| self.read_message(raw).is_some_and(|message| message.asks()))?;
+        let message: MessageContent<'_> = serde_json::from_str(list[at].get()).ok()?;
+        Some(Question { content: range_of(body, message.content), is_last: at + 1 == list.len() })
+    }
+
+    fn read_message(self, raw: &RawValue) -> Option<ChatMessage> {
+        let value = || serde_json::from_str(&without_lone_surrogates(raw.get())).ok();
+        match self {
+            Self::Chat => Some(chat::read_message(raw)),
+            Self::Messages => Some(messages::chat_message(&value()?)),
+            Self::Responses => Some(responses::chat_message(&value()?)),
+        }
     }
 
     /// Returns the edits that add the block to the system prompt. `messages` is the range of the messages in the body,

@@ -40,17 +40,17 @@ pub(super) fn append_paragraph(body: &str, range: Range<usize>, paragraph: &str)
     Edit::insert(range.end - 1, text[1..text.len() - 1].to_owned())
 }
 
-/// Returns the edit that appends a text part to the JSON list of parts in this range of a body.
-pub(super) fn append_text_part(body: &str, range: Range<usize>, text: &str) -> Edit {
+/// Returns the edit that appends a part to the JSON list of parts in this range of a body.
+pub(super) fn append_part(body: &str, range: Range<usize>, part: &str) -> Edit {
     let is_empty = body[range.start + 1..range.end - 1].trim().is_empty();
     let comma = if is_empty { "" } else { "," };
     // Before the bracket that closes the list.
-    Edit::insert(range.end - 1, format!("{comma}{}", text_part(text)))
+    Edit::insert(range.end - 1, format!("{comma}{part}"))
 }
 
-/// Returns a part of a message with this text.
-pub(super) fn text_part(text: &str) -> String {
-    format!(r#"{{"type":"text","text":{}}}"#, json_string(text))
+/// Returns a part of a message with this text. `kind` is its type.
+pub(super) fn text_part(kind: &str, text: &str) -> String {
+    format!(r#"{{"type":"{kind}","text":{}}}"#, json_string(text))
 }
 
 /// Returns the range of a value in the text that contains it.

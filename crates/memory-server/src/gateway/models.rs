@@ -100,7 +100,7 @@ pub(super) async fn embeddings(
     let read = async {
         let body = ChatBody::read(gateway.read_body(body).await?, Dialect::Chat).map_err(Fault::bad_request)?;
         let route = gateway.route(body.model())?;
-        Ok::<_, Fault>((body.edited(route.model.as_deref(), ""), route.service))
+        Ok::<_, Fault>((body.edited(route.model.as_deref(), "", gateway.options.placement), route.service))
     };
     match read.await {
         Ok((bytes, service)) => {

@@ -8,7 +8,7 @@ use memory_engine::{
     scene::SceneRules,
 };
 
-use crate::config::{Config, RuleSet};
+use crate::config::{BlockPlacement, Config, RuleSet};
 
 /// The options of the chat gateway.
 #[derive(Debug, Clone)]
@@ -19,6 +19,8 @@ pub struct GatewayOptions {
     pub rules: InjectionRules,
     /// The form of the injected text. Default: [`GatewayBlock::default`].
     pub block: GatewayBlock,
+    /// The place of the injected text in a request. Default: [`BlockPlacement::Message`].
+    pub placement: BlockPlacement,
     /// Maximum number of recalled memories per prompt. Default: 5.
     pub max_memories: usize,
     /// The rules that detect the scene of a message. Default: the built-in ones.
@@ -69,6 +71,7 @@ impl From<&Config> for GatewayOptions {
         Self {
             rules: InjectionRules::default(),
             block,
+            placement: config.gateway.placement,
             max_memories: config.gateway.max_memories,
             scenes: SceneRules::default(),
             memory_deadline: Duration::from_millis(config.gateway.deadline_ms),

@@ -12,7 +12,7 @@ use super::identity::escaped;
 /// The memories that are added to the prompt of one request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Prompt {
-    /// The text to append to the system message. Empty for none.
+    /// The text to add to the request. Empty for none.
     pub(super) block: String,
     /// The records in the text.
     pub(super) ids: Vec<RecordId>,

@@ -25,10 +25,10 @@ use crate::{
 
 /// The chat gateway, between OpenAI-compatible clients and model services.
 ///
-/// A request is passed on byte by byte; only a block of memories is added to its first system message, when the rules
-/// of [`GatewayOptions::rules`] require one. The reply is passed back as it arrives, and the turn is stored before
-/// the end of the reply is sent. A failure of the memory never fails a chat: the header `X-Memory-Degraded` names the
-/// part that failed. Cloning gives another handle on the same gateway.
+/// A request is passed on byte by byte; only a block of memories is added, when the rules of [`GatewayOptions::rules`]
+/// require one, at the place that [`GatewayOptions::placement`] names. The reply is passed back as it arrives, and the
+/// turn is stored before the end of the reply is sent. A failure of the memory never fails a chat: the header
+/// `X-Memory-Degraded` names the part that failed. Cloning gives another handle on the same gateway.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Gateway(Arc<GatewayState>);

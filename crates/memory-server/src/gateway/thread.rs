@@ -48,6 +48,16 @@ impl ChatMessage {
     pub(super) fn text(&self) -> String {
         self.texts.join("\n")
     }
+
+    /// Returns true for a message of the user that has own words, or no text at all, such as an image.
+    pub(super) fn asks(&self) -> bool {
+        self.speaker == Speaker::User
+            && match IncomingWords::of_parts(self.texts.iter().map(String::as_str)) {
+                IncomingWords::Own(_) => true,
+                IncomingWords::Foreign => self.texts.is_empty(),
+                IncomingWords::ClientTask => false,
+            }
+    }
 }
 
 /// A message of the user and the final answer of the model, without text that accompanied tool calls.

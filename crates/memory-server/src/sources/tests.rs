@@ -71,6 +71,17 @@ fn the_review_is_a_table_or_a_text() {
 }
 
 #[test]
+fn an_unknown_place_of_memories_is_refused_with_the_known_ones() {
+    let load = |value: &str| Sources::new().with_variables(variable("MEMORY_GATEWAY__PLACEMENT", value)).load();
+    assert_eq!(load("system").unwrap().config.gateway.placement, crate::BlockPlacement::System);
+    let (_folder, path) = file("[gateway]\nplacement = \"prompt\"\n");
+    for error in [load("prompt").unwrap_err(), Sources::new().with_file(&path).load().unwrap_err()] {
+        let error = error.to_string();
+        assert!(["prompt", "`message`", "`system`"].iter().all(|part| error.contains(part)), "{error}");
+    }
+}
+
+#[test]
 fn values_out_of_range_are_refused() {
     for (text, name) in
         [("[recall]\nmin_relevance = 3", "min_relevance"), ("[scene_policy.views.daily]\nothers = -1", "scene_policy")]

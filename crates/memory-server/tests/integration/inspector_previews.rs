@@ -74,14 +74,15 @@ impl Inspected {
         answer
     }
 
-    /// Sends a chat through the gateway, and returns the system message that the upstream received.
+    /// Sends a chat through the gateway, and returns the text that the upstream received after the last message.
     async fn chat(&self, user: &str, session: &str, messages: Value) -> String {
+        let question = messages.as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
         let body = json!({ "model": "scripted", "user_id": user, "session_id": session, "messages": messages });
         let (status, answer) = self.send(&self.key, "POST", "/v1/chat/completions", Some(body)).await;
         assert_eq!(status, StatusCode::OK, "{answer}");
         let sent = self.received.last();
-        let first = &sent["messages"][0];
-        if first["role"] == "system" { first["content"].as_str().unwrap().to_owned() } else { String::new() }
+        let last = sent["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+        last.strip_prefix(&question).unwrap().trim_start().to_owned()
     }
 
     async fn record_count(&self) -> usize {
@@ -160,15 +161,16 @@ async fn the_preview_of_the_gateway_is_what_the_upstream_gets() {
         assert_eq!(inspected.record_count().await, before);
         assert_eq!((&preview["decision"]["rule"], &preview["round"]), (&json!("recall"), &json!(2)));
         assert_eq!((&preview["served"], &preview["settings"]["max_memories"]), (&json!(true), &json!(2)));
+        assert_eq!(preview["settings"]["placement"], "message");
         let messages = json!([
             { "role": "user", "content": "Hello" }, { "role": "assistant", "content": "Hi." },
             { "role": "user", "content": question },
         ]);
-        let system = inspected.chat("lin", "new", messages).await;
-        assert!(!system.is_empty());
-        assert_eq!(system, preview["text"].as_str().unwrap(), "{preview}");
+        let block = inspected.chat("lin", "new", messages).await;
+        assert!(!block.is_empty());
+        assert_eq!(block, preview["text"].as_str().unwrap(), "{preview}");
         let layer = &preview["layers"][0];
-        assert_eq!(layer["used"], system.chars().count());
+        assert_eq!(layer["used"], block.chars().count());
         assert!(layer["included"].as_array().unwrap().len() <= 2, "{preview}");
         let candidates = preview["candidates"].as_array().unwrap();
         assert!(candidates.iter().any(|one| one["outcome"] == "injected" && one["relevance"].is_number()), "{preview}");

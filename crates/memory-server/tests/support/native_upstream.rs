@@ -3,7 +3,7 @@
 //!
 //! | model | behaviour |
 //! |---|---|
-//! | `native-echo` | replies `好的: ` and the last message of the user |
+//! | `native-echo` | replies `好的: ` and the words of the last message of the user |
 //! | `native-tools` | calls a tool, and replies after the result of the tool |
 //! | `native-cut` | ends without an end |
 //! | `native-fails` | reports an error in the middle |
@@ -23,7 +23,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::upstream::ReceivedRequests;
+use super::upstream::{ReceivedRequests, own_words};
 
 #[derive(Clone)]
 struct Native {
@@ -69,7 +69,7 @@ fn last_of_user(messages: &Value) -> String {
     let list = messages.as_array().into_iter().flatten();
     let of_user = list.filter(|message| message["role"] == "user");
     let mut texts = of_user.map(|message| text_of(&message["content"]));
-    texts.rfind(|text| !text.is_empty()).unwrap_or_default()
+    own_words(&texts.rfind(|text| !text.is_empty()).unwrap_or_default())
 }
 
 fn sse(events: &[Value]) -> Response {
@@ -154,7 +154,7 @@ fn response(id: &str, status: &str, output: &Value) -> Value {
 }
 
 fn responses(body: &Value, id: &str) -> Response {
-    let input = body["input"].as_str().map_or_else(|| last_of_user(&body["input"]), str::to_owned);
+    let input = body["input"].as_str().map_or_else(|| last_of_user(&body["input"]), own_words);
     let reply = format!("好的: {input}");
     let model = body["model"].as_str().unwrap_or_default();
     if model == "native-limited" {

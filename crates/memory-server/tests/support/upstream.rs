@@ -2,7 +2,7 @@
 //!
 //! | model | behaviour |
 //! |---|---|
-//! | `echo` | replies `好的: ` and the last user message; two choices if `n` is 2 |
+//! | `echo` | replies `好的: ` and the words of the last user message; two choices if `n` is 2 |
 //! | `says` | replies what the message of the system says |
 //! | `thinker` | sends `reasoning_content` first |
 //! | `tools` | calls a tool, and replies after the result of the tool |
@@ -28,6 +28,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::{StreamExt, stream};
+use memory_engine_intake::without_injected;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -98,6 +99,11 @@ fn tool_call() -> Value {
 
 const DONE: &str = "data: [DONE]\n\n";
 
+/// Returns the words of a message without the memories that the gateway has added.
+pub(crate) fn own_words(text: &str) -> String {
+    without_injected(text).trim_end().to_owned()
+}
+
 async fn respond(
     State(received): State<Arc<ReceivedRequests>>,
     uri: Uri,
@@ -122,7 +128,10 @@ async fn respond(
     }
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
     let last = messages.iter().rev().find(|m| m["role"] == "user").cloned().unwrap_or_default();
-    let question = last["content"].as_str().map_or_else(|| last["content"].to_string(), str::to_owned);
+    let parts = last["content"].as_array();
+    let texts: Option<Vec<&str>> = parts.and_then(|parts| parts.iter().map(|part| part["text"].as_str()).collect());
+    let text = last["content"].as_str().map(str::to_owned).or_else(|| Some(texts?.join("\n")));
+    let question = text.map_or_else(|| last["content"].to_string(), |text| own_words(&text));
     let mut reply = format!("好的: {question}");
     if body["model"] == "says" {
         let system = messages.iter().find(|message| message["role"] == "system");

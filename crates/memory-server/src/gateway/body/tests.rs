@@ -12,8 +12,13 @@ fn body(text: &str) -> ChatBody {
     ChatBody::read(Bytes::from(text.to_owned()), Dialect::Chat).unwrap()
 }
 
+/// Returns the body with a block in its system prompt.
+fn in_system(text: &str, model: Option<&str>, block: &str) -> Bytes {
+    body(text).edited(model, block, BlockPlacement::System)
+}
+
 fn injected(text: &str) -> Value {
-    serde_json::from_slice(&body(text).edited(None, BLOCK)).unwrap()
+    serde_json::from_slice(&in_system(text, None, BLOCK)).unwrap()
 }
 
 #[test]
@@ -52,11 +57,11 @@ fn unedited_bytes_stay_the_same() {
     let text = r#"{ "temperature":0.10, "seed":123456789012345678901234567890,"zz":{"b":1,"a":[1e5, null]},
         "model" : "fast/gpt-4o","messages":[{"role":"user","content":"\ud83d\ude00","name":"L","x":1.50}],
         "min_p":0.05}"#;
-    assert_eq!(body(text).edited(None, ""), text);
-    assert_eq!(body(text).edited(Some("fast/gpt-4o"), ""), text);
-    let renamed = body(text).edited(Some("gpt-4o"), "");
+    assert_eq!(in_system(text, None, ""), text);
+    assert_eq!(in_system(text, Some("fast/gpt-4o"), ""), text);
+    let renamed = in_system(text, Some("gpt-4o"), "");
     assert_eq!(renamed, text.replace("\"fast/gpt-4o\"", "\"gpt-4o\""));
-    let both = body(text).edited(Some("gpt-4o"), "m");
+    let both = in_system(text, Some("gpt-4o"), "m");
     let system = r#"[{"role":"system","content":"m"},{"role"#;
     assert_eq!(both, text.replace("\"fast/gpt-4o\"", "\"gpt-4o\"").replace(r#"[{"role"#, system));
 }
@@ -92,10 +97,25 @@ fn the_owner_is_read_from_all_supported_fields() {
 
 proptest! {
     #[test]
+    fn any_block_follows_any_words_in_any_form(words in ".*", block in ".+", is_text in any::<bool>()) {
+        let words = format!("I say: {words}");
+        let parts = json!([{ "type": "text", "text": words, "cache_control": { "type": "ephemeral" } }]);
+        let content = if is_text { json!(words) } else { parts };
+        let mut request = json!({ "messages": [{ "role": "user", "content": content }], "n": 1 });
+        let edited = body(&request.to_string()).edited(None, &block, BlockPlacement::Message);
+        let content = &mut request["messages"][0]["content"];
+        match content.as_array_mut() {
+            Some(parts) => parts.push(json!({ "type": "text", "text": block })),
+            None => *content = json!(format!("{words}\n\n{block}")),
+        }
+        prop_assert_eq!(serde_json::from_slice::<Value>(&edited).unwrap(), request);
+    }
+
+    #[test]
     fn any_block_survives_in_any_system_text(system in ".*", block in ".+", user in ".*") {
         let messages = json!([{ "role": "system", "content": system }, { "role": "user", "content": user }]);
         let request = json!({ "messages": messages });
-        let edited = body(&request.to_string()).edited(None, &block);
+        let edited = in_system(&request.to_string(), None, &block);
         let found: Value = serde_json::from_slice(&edited).unwrap();
         let expected = if system.is_empty() { block } else { format!("{system}\n\n{block}") };
         prop_assert_eq!(found["messages"][0]["content"].as_str(), Some(expected.as_str()));

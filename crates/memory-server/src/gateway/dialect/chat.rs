@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use crate::gateway::{
-    json::{Edit, append_paragraph, append_text_part, content_texts, json_string, range_of},
+    json::{Edit, append_paragraph, append_part, content_texts, json_string, range_of, text_part},
     thread::{ChatMessage, Speaker},
 };
 
@@ -38,11 +38,12 @@ impl<'b> RawMessage<'b> {
 /// Reads the list of messages; `None` if the value is not a list.
 pub(super) fn read_messages(raw: &RawValue) -> Option<Vec<ChatMessage>> {
     let list: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
-    let read = |raw| RawMessage::read(raw).map_or_else(ChatMessage::unknown, |message| chat_message(&message));
-    Some(list.into_iter().map(read).collect())
+    Some(list.into_iter().map(read_message).collect())
 }
 
-fn chat_message(message: &RawMessage<'_>) -> ChatMessage {
+/// Reads a message of the list.
+pub(super) fn read_message(raw: &RawValue) -> ChatMessage {
+    let Some(message) = RawMessage::read(raw) else { return ChatMessage::unknown() };
     ChatMessage {
         speaker: message.speaker(),
         texts: message.content.map(|raw| content_texts(raw.get())).unwrap_or_default(),
@@ -64,7 +65,7 @@ pub(super) fn inject_block(body: &str, messages: Range<usize>, block: &str) -> E
     let content = system.and_then(|message| message.content);
     match content.map(|raw| (raw, raw.get().as_bytes()[0])) {
         Some((raw, b'"')) => append_paragraph(body, range_of(body, raw), block),
-        Some((raw, b'[')) => append_text_part(body, range_of(body, raw), block),
+        Some((raw, b'[')) => append_part(body, range_of(body, raw), &text_part("text", block)),
         Some(_) | None => {
             let comma = if list.is_empty() { "" } else { "," };
             let message = format!(r#"{{"role":"system","content":{}}}{comma}"#, json_string(block));

@@ -1,6 +1,6 @@
 //! Anthropic's messages.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use axum::{body::Bytes, response::Response};
 use memory_engine_intake::{IncomingWords, without_lone_surrogates};
@@ -9,7 +9,7 @@ use serde_json::{Value, json, value::RawValue};
 use crate::{
     fault::Fault,
     gateway::{
-        json::{Edit, append_text_part, content_texts, json_string, text_part},
+        json::{Edit, append_part, content_texts, json_string, range_of, text_part},
         reply::ReplyAccumulator,
         thread::{ChatMessage, Speaker},
     },
@@ -83,7 +83,8 @@ pub(super) fn read_messages(raw: &RawValue) -> Option<Vec<ChatMessage>> {
     Some(list.iter().map(chat_message).collect())
 }
 
-fn chat_message(message: &Value) -> ChatMessage {
+/// Reads a message of the list.
+pub(super) fn chat_message(message: &Value) -> ChatMessage {
     let content = &message["content"];
     let has_part = |kind: &str| content.as_array().is_some_and(|parts| parts.iter().any(|part| part["type"] == kind));
     let of_role = Speaker::of(message["role"].as_str().unwrap_or_default());
@@ -115,9 +116,40 @@ pub(super) fn inject_block(body: &str, system: Range<usize>, block: &str) -> Vec
         "null" | r#""""# => vec![Edit { range: system, text: json_string(block) }],
         text if text.starts_with('"') => vec![
             Edit::insert(system.start, r#"[{"type":"text","text":"#.to_owned()),
-            Edit::insert(system.end, format!("}},{}]", text_part(block))),
+            Edit::insert(system.end, format!("}},{}]", text_part("text", block))),
         ],
-        list if list.starts_with('[') => vec![append_text_part(body, system, block)],
+        list if list.starts_with('[') => vec![append_part(body, system, &text_part("text", block))],
         _ => Vec::new(),
     }
+}
+
+/// Returns the edits that append a part to a content, in a request with one cache mark for all of it. The service puts
+/// this mark on the last part, so it moves to the last part of the client if no message follows. A text becomes a list:
+/// then it is the same prefix with and without the part.
+pub(super) fn append_marked(
+    body: &str,
+    content: Range<usize>,
+    mark: Range<usize>,
+    is_last: bool,
+    part: &str,
+) -> Vec<Edit> {
+    let moved_mark = if is_last { format!(r#","cache_control":{}"#, &body[mark.clone()]) } else { String::new() };
+    let without_mark = is_last.then(|| Edit { range: mark, text: "null".to_owned() });
+    if body[content.clone()].starts_with('"') {
+        let edits = [
+            Edit::insert(content.start, r#"[{"type":"text","text":"#.to_owned()),
+            Edit::insert(content.end, format!("{moved_mark}}},{part}]")),
+        ];
+        return without_mark.into_iter().chain(edits).collect();
+    }
+    let parts: Vec<BTreeMap<String, &RawValue>> = serde_json::from_str(&body[content.clone()]).unwrap_or_default();
+    let last = parts.last().and_then(|last| Some((last.get("type")?, last.get("cache_control"))));
+    let mut edits = vec![append_part(body, content, part)];
+    if let Some((kind, own_mark)) = last {
+        edits.extend(without_mark);
+        if own_mark.is_none() {
+            edits.push(Edit::insert(range_of(body, kind).end, moved_mark));
+        }
+    }
+    edits
 }

@@ -113,7 +113,8 @@ pub(super) fn read_messages(raw: &RawValue) -> Option<Vec<ChatMessage>> {
     Some(list)
 }
 
-fn chat_message(item: &Value) -> ChatMessage {
+/// Reads the message in an item of `input`.
+pub(super) fn chat_message(item: &Value) -> ChatMessage {
     let kind = item["type"].as_str().unwrap_or("message");
     let calls_tools = is_tool_call(item);
     let speaker = match kind {

@@ -2,16 +2,24 @@ use axum::body::Bytes;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::gateway::{body::ChatBody, thread::Speaker};
+use crate::{
+    config::BlockPlacement,
+    gateway::{body::ChatBody, thread::Speaker},
+};
 
 fn read(dialect: Dialect, body: &Value) -> ChatBody {
     ChatBody::read(Bytes::from(body.to_string()), dialect).unwrap()
 }
 
-/// Returns the body after the block `notes` has been added.
-fn edited(dialect: Dialect, body: &str) -> String {
+/// Returns the body after the block `notes` has been added at its place.
+fn placed(dialect: Dialect, body: &str, placement: BlockPlacement) -> String {
     let body = ChatBody::read(Bytes::from(body.to_owned()), dialect).unwrap();
-    String::from_utf8(body.edited(None, "notes").to_vec()).unwrap()
+    String::from_utf8(body.edited(None, "notes", placement).to_vec()).unwrap()
+}
+
+/// Returns the body after the block `notes` has been added to the system prompt.
+fn edited(dialect: Dialect, body: &str) -> String {
+    placed(dialect, body, BlockPlacement::System)
 }
 
 #[test]
@@ -53,6 +61,120 @@ fn a_system_prompt_of_an_invalid_type_is_left_to_the_upstream() {
         (Dialect::Responses, r#"{"instructions":["a"],"input":"hi"}"#),
     ] {
         assert_eq!(edited(dialect, body), body);
+    }
+}
+
+/// Returns the body after the block `notes` has been added to the message that asks.
+fn in_message(dialect: Dialect, body: &str) -> String {
+    placed(dialect, body, BlockPlacement::Message)
+}
+
+/// The dialects, each with the field of its messages, the type of a text part, and the messages of a tool loop.
+const MESSAGE_FORMS: [(Dialect, &str, &str, &str); 3] = [
+    (
+        Dialect::Chat,
+        "messages",
+        "text",
+        r#"{"role":"assistant","content":null,"tool_calls":[{"id":"t"}]},{"role":"tool","content":"rain"}"#,
+    ),
+    (
+        Dialect::Messages,
+        "messages",
+        "text",
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"w","input":{}}]},
+           {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"rain"},
+           {"type":"text","text":"<system-reminder>a</system-reminder>","cache_control":{"type":"ephemeral"}}]}"#,
+    ),
+    (
+        Dialect::Responses,
+        "input",
+        "input_text",
+        r#"{"type":"reasoning","summary":[]},{"type":"function_call","call_id":"c"},
+           {"type":"function_call_output","call_id":"c","output":"rain"}"#,
+    ),
+];
+
+#[test]
+fn block_ends_the_message_that_asks() {
+    for (dialect, field, kind, tool_loop) in MESSAGE_FORMS {
+        let part = |more: &str| format!(r#"{{"type":"{kind}","text":"h\u0069"{more}}}"#);
+        let added = format!(r#",{{"type":"{kind}","text":"notes"}}"#);
+        let image = r#"[{"type":"image", "url":"data:,"}"#;
+        let (plain, marked) = (part(""), part(r#", "cache_control":{"type":"ephemeral"}"#));
+        let contents = [
+            (r#""h\u0069""#.to_owned(), r#""h\u0069\n\nnotes""#.to_owned()),
+            (format!("[{plain}]"), format!("[{plain}{added}]")),
+            (format!("[{plain}, {marked} ]"), format!("[{plain}, {marked} {added}]")),
+            (format!("{image},{marked}]"), format!("{image},{marked}{added}]")),
+            (format!("{image}]"), format!("{image}{added}]")),
+        ];
+        for (content, expected) in contents {
+            for end in [String::new(), format!(",{tool_loop}"), r#", {"role":"system","content":"Note"}"#.to_owned()] {
+                let body = |content: &str| {
+                    let history = r#"{"role":"user","content":"first"}, {"role":"assistant","content":"yes"}"#;
+                    let question = format!(r#"{{"content":{content},"role":"user"}}"#);
+                    format!(r#"{{ "seed":1.50,"{field}":[ {history},{question}{end} ],"x":[1e5, null]}}"#)
+                };
+                assert_eq!(in_message(dialect, &body(&content)), body(&expected), "{dialect:?} {end}");
+            }
+        }
+    }
+    assert_eq!(in_message(Dialect::Responses, r#"{"input":"h\u0069"}"#), r#"{"input":"h\u0069\n\nnotes"}"#);
+}
+
+#[test]
+fn without_a_message_that_can_take_it_the_block_is_in_the_system_prompt() {
+    for (dialect, field, _, tool_loop) in MESSAGE_FORMS {
+        for messages in [
+            "",
+            tool_loop,
+            r#"{"role":"user","content":null}"#,
+            r#"{"role":"user"}"#,
+            r#"{"role":"user","content":" "}"#,
+            r#"{"role":"user","content":"a","content":"b"}"#,
+            r#"{"role":"user","content":{"text":"hi"}}"#,
+            r#"{"role":"user","content":"<system-reminder>a</system-reminder>"},5"#,
+        ] {
+            let body = format!(r#"{{"{field}":[{messages}]}}"#);
+            let in_system = edited(dialect, &body);
+            assert!(in_system.contains("notes"), "{in_system}");
+            assert_eq!(in_message(dialect, &body), in_system);
+        }
+    }
+    // The service would keep it with the message.
+    for input in [r#""hi""#, r#"[{"role":"user","content":"hi"}]"#] {
+        for history in [r#""previous_response_id":"r""#, r#""conversation":"c""#, r#""conversation":{"id":"c"}"#] {
+            let body = format!(r#"{{"input":{input},{history}}}"#);
+            let expected = format!(r#"{{"instructions":"notes","input":{input},{history}}}"#);
+            assert_eq!(in_message(Dialect::Responses, &body), expected);
+        }
+    }
+}
+
+#[test]
+fn a_cache_mark_of_the_whole_request_stays_before_the_block() {
+    let mark = r#"{"type":"ephemeral","ttl":"1h"}"#;
+    let text = |more: &str| format!(r#"{{"type":"text","text":"hi"{more}}}"#);
+    let notes = r#"{"type":"text","text":"notes"}"#;
+    let marked = format!(r#"{{"type":"text","cache_control":{mark},"text":"hi"}}"#);
+    let own = text(r#","cache_control":{"type":"ephemeral"}"#);
+    let body = |mark: &str, messages: &str| format!(r#"{{"cache_control":{mark},"messages":[{messages}]}}"#);
+    let user = |content: &str| format!(r#"{{"role":"user","content":{content}}}"#);
+    let moved = [
+        (r#""hi""#.to_owned(), format!("[{},{notes}]", text(&format!(r#","cache_control":{mark}"#)))),
+        (format!("[{}]", text("")), format!("[{marked},{notes}]")),
+        (format!("[{own}]"), format!("[{own},{notes}]")),
+    ];
+    for (content, expected) in moved {
+        let body_after = body("null", &user(&expected));
+        assert_eq!(in_message(Dialect::Messages, &body(mark, &user(&content))), body_after);
+    }
+    // The last message has the mark, and the prefix before the block is the same as in the first request.
+    let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"rain"}]}"#;
+    for content in [r#""hi""#.to_owned(), format!("[{}]", text(""))] {
+        let expected = format!("{},{result}", user(&format!("[{},{notes}]", text(""))));
+        let sent = body(mark, &format!("{},{result}", user(&content)));
+        assert_eq!(in_message(Dialect::Messages, &sent), body(mark, &expected));
     }
 }
 

@@ -1,5 +1,7 @@
 //! The preview of the chat gateway.
 
+use serde_json::json;
+
 use super::{EarlierRole, Preview, format::ContextPreview};
 use crate::{
     fault::Fault,
@@ -7,7 +9,7 @@ use crate::{
 };
 
 impl Preview<'_> {
-    /// Returns what the gateway would add to the system message of a chat.
+    /// Returns what the gateway would add to a chat.
     pub(super) async fn gateway(&self) -> Result<ContextPreview, Fault> {
         let earlier: Vec<EarlierMessage> = self.request.earlier.iter().map(EarlierMessage::from).collect();
         let state = self.state;
@@ -24,6 +26,7 @@ impl Preview<'_> {
         };
         let deadline_ms = u64::try_from(preview.options.memory_deadline.as_millis()).unwrap_or(u64::MAX);
         shown.settings.insert("deadline_ms".into(), deadline_ms.into());
+        shown.settings.insert("placement".into(), json!(preview.options.placement));
         if let Some(injection) = preview.injection {
             shown = shown.with_injection(injection);
         }

@@ -51,7 +51,7 @@ pub(super) struct ContextPreview {
     pub(super) user_id: Option<String>,
     /// The conversation of the message.
     pub(super) session_id: Option<String>,
-    /// The settings that limit the text, by their names in the configuration.
+    /// The settings that limit the text, and its place, by their names in the configuration.
     pub(super) settings: Map<String, Value>,
     /// The parts of the text, in the order in which they were filled.
     pub(super) layers: Vec<PreviewLayer>,

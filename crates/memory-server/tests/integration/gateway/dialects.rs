@@ -3,6 +3,7 @@
 
 use axum::http::StatusCode;
 use memory_engine::{MemoryEngine, Record};
+use memory_engine_server::BlockPlacement;
 use serde_json::{Value, json};
 
 use crate::{
@@ -15,8 +16,7 @@ const OWNER: [(&str, &str); 2] = [("x-user-id", "lin"), ("x-session-id", "monday
 const QUESTION: &str = "上次说过：我对海鲜过敏吗";
 
 async fn chat() -> Chat {
-    let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
-    Chat::of(Served::with_both_upstreams(engine, patient_options()).await)
+    Chat::with_placement(BlockPlacement::Message).await
 }
 
 fn messages_request(model: &str, messages: &[Value]) -> Value {
@@ -50,22 +50,28 @@ fn texts(turns: Vec<Record>) -> Vec<String> {
 
 #[tokio::test]
 async fn messages_pass_through_with_the_block_behind_the_cached_prefix() {
-    let chat = chat().await;
+    messages_pass_through(BlockPlacement::Message, "/messages/2/content/1").await;
+    messages_pass_through(BlockPlacement::System, "/system/1").await;
+}
+
+/// `place` is the expected place of the block in the request to the upstream.
+async fn messages_pass_through(placement: BlockPlacement, place: &str) {
+    let chat = Chat::with_placement(placement).await;
     chat.remember("我对海鲜过敏，上次吃虾进了医院").await;
-    let system = r#"[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}]"#;
-    let mut body = messages_request(
-        "native-echo",
-        &[user("hello"), json!({ "role": "assistant", "content": "hi" }), user(QUESTION)],
-    );
-    body["system"] = serde_json::from_str(system).unwrap();
+    let marked = |text: &str| json!([{ "type": "text", "text": text, "cache_control": { "type": "ephemeral" } }]);
+    let question = json!({ "role": "user", "content": marked(QUESTION) });
+    let mut body =
+        messages_request("native-echo", &[user("hello"), json!({ "role": "assistant", "content": "hi" }), question]);
+    body["system"] = marked("Be brief.");
     body["top_k"] = json!(5);
     let answer = chat.get("v1/messages", &body, &[&OWNER[..], &[("anthropic-version", "2023-06-01")]].concat()).await;
     assert_eq!(answer.json()["content"][0]["text"], format!("好的: {QUESTION}"), "{}", answer.body);
     assert_eq!(answer.header("x-memory-rule"), "recall");
     let received = &chat.served.received_natively;
     let sent = String::from_utf8(received.last_bytes().to_vec()).unwrap();
-    let block = received.last()["system"][1]["text"].as_str().unwrap().to_owned();
-    assert!(block.contains("海鲜过敏") && received.last()["system"][1].get("cache_control").is_none(), "{sent}");
+    let part = received.last().pointer(place).unwrap().clone();
+    let block = part["text"].as_str().unwrap();
+    assert!(block.contains("海鲜过敏") && part.get("cache_control").is_none(), "{sent}");
     // Everything outside of the block is what the client sent.
     let added = format!(r#",{{"type":"text","text":{}}}"#, json!(block));
     assert_eq!(sent.replace(&added, ""), body.to_string());
@@ -224,7 +230,12 @@ async fn stored_responses_and_token_counts_pass_through() {
 
 #[tokio::test]
 async fn an_upstream_of_chat_completions_serves_messages() {
-    let chat = chat().await;
+    messages_are_converted(BlockPlacement::Message).await;
+    messages_are_converted(BlockPlacement::System).await;
+}
+
+async fn messages_are_converted(placement: BlockPlacement) {
+    let chat = Chat::with_placement(placement).await;
     chat.remember("我对海鲜过敏，上次吃虾进了医院").await;
     let mut body =
         messages_request("echo", &[user("hello"), json!({ "role": "assistant", "content": "hi" }), user(QUESTION)]);
@@ -234,8 +245,14 @@ async fn an_upstream_of_chat_completions_serves_messages() {
     assert_eq!(answer.json()["content"][0]["text"], format!("好的: {QUESTION}"));
     let sent = chat.served.received.last();
     assert_eq!(sent["max_tokens"], 100);
-    let system = sent["messages"][0]["content"].as_str().unwrap();
-    assert!(system.starts_with("Be brief.\n\n") && system.contains("海鲜过敏"), "{system}");
+    let mut places = [(0, "Be brief."), (3, QUESTION)];
+    if placement == BlockPlacement::Message {
+        places.reverse();
+    }
+    let [(place, words), (other_place, unchanged)] = places;
+    let block = sent["messages"][place]["content"].as_str().unwrap().strip_prefix(words).unwrap();
+    assert!(block.starts_with("\n\n") && block.contains("海鲜过敏"), "{sent}");
+    assert_eq!(sent["messages"][other_place]["content"], unchanged);
     assert!(chat.served.received.last_headers().get("anthropic-version").is_none());
     assert_eq!(texts(chat.turns("monday").await), [QUESTION, &format!("好的: {QUESTION}")]);
 

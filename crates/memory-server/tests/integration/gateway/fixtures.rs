@@ -7,10 +7,10 @@ use memory_engine::{
     Filter, Kind, MemoryEngine, Record, ScanQuery, Scope, State, Turn,
     http_models::{Endpoint, Relay, RelayOptions, RelayReply, RelayRequest},
 };
-use memory_engine_server::GatewayOptions;
+use memory_engine_server::{BlockPlacement, GatewayOptions};
 use serde_json::{Value, json};
 
-use crate::support::{Served, TIME_LIMIT, wait_until};
+use crate::support::{Served, TIME_LIMIT, upstream::own_words, wait_until};
 
 /// A client of a gateway in front of a scripted upstream.
 pub(crate) struct Chat {
@@ -63,6 +63,14 @@ impl Chat {
 
     pub(crate) async fn with_engine(engine: MemoryEngine, options: GatewayOptions) -> Self {
         Self::of(Served::with_engine(engine, options).await)
+    }
+
+    /// A client of a gateway with both upstreams, which adds memories at this place.
+    pub(crate) async fn with_placement(placement: BlockPlacement) -> Self {
+        let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
+        let mut options = patient_options();
+        options.placement = placement;
+        Self::of(Served::with_both_upstreams(engine, options).await)
     }
 
     /// A client of this server.
@@ -156,9 +164,13 @@ impl Chat {
         self.served.engine.remember(&scope, Turn::user(text).with_scene("daily").with_round(1)).await.unwrap();
     }
 
-    /// Returns the content of the first message in the last request to the upstream.
-    pub(crate) fn system_prompt(&self) -> String {
-        self.served.received.last()["messages"][0]["content"].as_str().unwrap_or_default().to_owned()
+    /// Returns the memories in the user's last message in the last request to the upstream.
+    pub(crate) fn block(&self) -> String {
+        let request = self.served.received.last();
+        let messages = request["messages"].as_array().unwrap();
+        let of_user = messages.iter().rfind(|message| message["role"] == "user").unwrap();
+        let text = of_user["content"].as_str().unwrap();
+        text.strip_prefix(&own_words(text)).unwrap().trim_start().to_owned()
     }
 }
 

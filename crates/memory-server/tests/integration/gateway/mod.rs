@@ -5,6 +5,7 @@ mod dialects;
 pub(crate) mod fixtures;
 mod forwarding;
 mod owners;
+mod prompt_cache;
 mod prompts;
 mod regeneration;
 mod scenes;

@@ -27,26 +27,22 @@ async fn k17_the_injection_rule_depends_on_the_question() {
 
     let first = chat.ask(&request("echo", &[system.clone(), user("早上好")])).await;
     assert_eq!(first.header("x-memory-rule"), "cold_start");
-    assert!(chat.system_prompt().starts_with(&format!("{SYSTEM}\n\n---\n[记忆参考")), "{}", chat.system_prompt());
-    assert!(
-        chat.system_prompt().contains("海鲜过敏") && chat.system_prompt().chars().count() <= 500 + SYSTEM.len() + 2
-    );
+    let sent = chat.served.received.last()["messages"].clone();
+    assert_eq!(sent, json!([system, user(&format!("早上好\n\n{}", chat.block()))]));
+    assert!(chat.block().starts_with("---\n[记忆参考"), "{}", chat.block());
+    assert!(chat.block().contains("海鲜过敏") && chat.block().chars().count() <= 500);
 
     let history = [system.clone(), user("早上好"), assistant("好的: 早上好")];
     let with_question = [&history[..], &[user("还记得我对什么海鲜过敏吗")]].concat();
     let recalled = chat.ask(&request("echo", &with_question)).await;
     assert_eq!((recalled.header("x-memory-rule"), recalled.header("x-memory-scene")), ("recall", "daily"));
-    assert!(
-        chat.system_prompt().contains("[日常]") && chat.system_prompt().contains("海鲜过敏"),
-        "{}",
-        chat.system_prompt()
-    );
+    assert!(chat.block().contains("[日常]") && chat.block().contains("海鲜过敏"), "{}", chat.block());
     assert_eq!(recalled.header("x-memory-ids").split(',').count(), 1);
     assert!(recalled.header("x-memory-tokens").parse::<usize>().unwrap() > 20);
     assert_eq!(recalled.header("x-memory-degraded"), "");
 
     let small_talk = chat.ask(&request("echo", &[&history[..], &[user("吃饭了吗")]].concat())).await;
-    assert_eq!((small_talk.header("x-memory-rule"), chat.system_prompt().as_str()), ("nothing", SYSTEM));
+    assert_eq!((small_talk.header("x-memory-rule"), chat.block().as_str()), ("nothing", ""));
     assert_eq!(small_talk.header("x-memory-ids"), "");
 }
 
@@ -84,8 +80,8 @@ async fn memories_are_recalled_for_an_english_question() {
     let asked = [user("hi"), assistant("hello"), user("Do you remember that I am allergic to shellfish?")];
     let answer = chat.ask(&request("echo", &asked)).await;
     assert_eq!(answer.header("x-memory-rule"), "recall");
-    assert!(chat.system_prompt().contains("allergic to shellfish"), "{}", chat.system_prompt());
-    assert_eq!(chat.served.received.last()["messages"].as_array().unwrap().len(), 4, "a system message is inserted");
+    assert!(chat.block().contains("allergic to shellfish"), "{}", chat.block());
+    assert_eq!(chat.served.received.last()["messages"].as_array().unwrap()[..2], asked[..2]);
 }
 
 #[tokio::test]
@@ -94,18 +90,20 @@ async fn tool_rounds_keep_memories_and_history_is_not_injected() {
     chat.remember("我住在柏林").await;
     let question = user("之前说过我住在哪里？柏林？");
     let first = chat.ask(&request("tools", std::slice::from_ref(&question))).await;
-    let block = chat.system_prompt();
+    let block = chat.block();
     assert!(block.contains("我住在柏林"), "{block}");
+    let asked = chat.served.received.last()["messages"].clone();
     let call = first.json()["choices"][0]["message"].clone();
     let tool = json!({ "role": "tool", "tool_call_id": "call_1", "content": "sunny" });
     let second = chat.ask(&request("tools", &[question.clone(), call.clone(), tool.clone()])).await;
-    assert_eq!((second.header("x-memory-rule"), chat.system_prompt()), ("continued", block));
+    assert_eq!((second.header("x-memory-rule"), chat.block()), ("continued", block));
     let sent = chat.served.received.last()["messages"].clone();
-    assert_eq!([&sent[2], &sent[3]], [&call, &tool], "nothing is inserted between a call and its result");
+    assert_eq!(sent[0], asked[0], "the prefix is that of the first request");
+    assert_eq!([&sent[1], &sent[2]], [&call, &tool], "nothing is inserted between a call and its result");
 
     let history = [user("我住在柏林"), assistant("好的"), user("之前说过我住在哪里？柏林？")];
     chat.ask(&request("echo", &history)).await;
-    assert!(!chat.system_prompt().contains("用户：我住在柏林"), "{}", chat.system_prompt());
+    assert!(!chat.block().contains("用户：我住在柏林"), "{}", chat.block());
 }
 
 #[tokio::test]
@@ -116,7 +114,7 @@ async fn deleted_or_edited_memories_leave_a_continued_exchange() {
         chat.remember(text).await;
         let question = user(question);
         let first = chat.ask(&request("tools", std::slice::from_ref(&question))).await;
-        assert!(chat.system_prompt().contains(text), "{}", chat.system_prompt());
+        assert!(chat.block().contains(text), "{}", chat.block());
         let call = first.json()["choices"][0]["message"].clone();
         let tool = json!({ "role": "tool", "tool_call_id": "call_1", "content": "sunny" });
         let id: memory_engine::RecordId = first.header("x-memory-ids").parse().unwrap();

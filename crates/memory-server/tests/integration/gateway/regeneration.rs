@@ -12,20 +12,20 @@ async fn a_rejected_first_reply_is_not_injected() {
     chat.ask(&request("echo", &hello)).await;
     for _ in 0..2 {
         chat.ask(&request("echo", &hello)).await;
-        assert!(!chat.system_prompt().contains("好的"), "{}", chat.system_prompt());
+        assert!(!chat.block().contains("好的"), "{}", chat.block());
     }
     // Turns that follow the rejected reply have been taken back with it.
     let history = [hello[0].clone(), assistant("好的: hello Nora, nice evening"), user("My sister lives in Turku")];
     chat.ask(&request("echo", &history)).await;
     for _ in 0..2 {
         chat.ask(&request("thinker", &hello)).await;
-        let prompt = chat.system_prompt();
+        let prompt = chat.block();
         assert!(!prompt.contains("Turku") && !prompt.contains("好的"), "{prompt}");
     }
     // In another session they are memories.
     let other = [("x-user-id", "lin"), ("x-session-id", "tuesday")];
     chat.get("v1/chat/completions", &request("echo", &[user("Where does my sister live?")]), &other).await;
-    assert!(chat.system_prompt().contains("Turku"), "{}", chat.system_prompt());
+    assert!(chat.block().contains("Turku"), "{}", chat.block());
 }
 
 #[tokio::test]
@@ -39,8 +39,7 @@ async fn turns_of_an_edited_history_are_not_injected() {
     chat.ask(&request("echo", &history)).await;
     let edited = [&opening[..], &[user("还记得我妹妹住在柏林哪里吗")]].concat();
     chat.ask(&request("echo", &edited)).await;
-    let messages = chat.served.received.last()["messages"].as_array().unwrap().clone();
-    assert_eq!(messages[0]["role"], "user", "nothing is injected: {messages:?}");
+    assert_eq!(chat.served.received.last()["messages"], json!(edited), "nothing is injected");
     // They are retracted when the reply ends, so that the next prompt does not contain them either.
     assert_eq!(chat.texts().await.iter().filter(|text| text.contains("很贵")).count(), 0);
 }
@@ -67,7 +66,7 @@ async fn the_frame_follows_the_language_of_the_conversation() {
     chat.remember("我对海鲜过敏，尤其是虾").await;
     let ask = async |history: &[serde_json::Value]| {
         chat.ask(&request("echo", history)).await;
-        chat.system_prompt()
+        chat.block()
     };
     let english = [
         user("I had such a long day at work"),
