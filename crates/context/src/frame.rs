@@ -29,6 +29,8 @@ pub struct GatewayFrame {
     pub user: String,
     /// The name of the model before a memory.
     pub assistant: String,
+    /// The mark of a memory of which a part does not hold any more.
+    pub past: String,
     /// The text between a name and a memory.
     pub separator: String,
     /// The labels of scenes. A scene without a label is shown by its own name.
@@ -49,6 +51,7 @@ impl GatewayFrame {
             closing: "带时间戳的内容请注意时效性。\n---".into(),
             user: "用户".into(),
             assistant: "助手".into(),
+            past: "（已过时）".into(),
             separator: "：".into(),
             labels: labels([("daily", "日常"), ("plot", "剧本"), ("meta", "系统")]),
         }
@@ -67,6 +70,7 @@ impl GatewayFrame {
             closing: "Mind the dates: past plans may be over.\n---".into(),
             user: "User".into(),
             assistant: "Assistant".into(),
+            past: "(outdated)".into(),
             separator: ": ".into(),
             labels: labels([("daily", "everyday"), ("plot", "plot"), ("meta", "system")]),
         }

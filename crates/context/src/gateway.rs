@@ -1,7 +1,9 @@
 //! The block of memories that the chat gateway injects.
 
+use std::collections::BTreeSet;
+
 use jiff::tz::TimeZone;
-use memory_engine_core::{Kind, Language, Record};
+use memory_engine_core::{Kind, Language, Record, RecordId};
 
 use crate::{
     block::RenderedBlock,
@@ -59,6 +61,8 @@ pub struct BlockMemories<'r> {
     pub summaries: Vec<&'r Record>,
     /// Other memories. The best one ranks before the best summary, and so on.
     pub others: Vec<&'r Record>,
+    /// The memories of which a part does not hold any more. They come after the others, and say so.
+    pub past: BTreeSet<RecordId>,
 }
 
 /// A part of the block, under a heading of its own.
@@ -157,6 +161,10 @@ impl GatewayBlock {
         let first = core.chain(memories.relevant.into_iter().map(|record| (record, part_of(record))));
         let mut ranked: Vec<GatewayEntry<'_>> = first.map(|(record, part)| self.entry(frame, record, part)).collect();
         self.rank_others(frame, memories.summaries, memories.others, &mut ranked);
+        let is_past = |entry: &GatewayEntry<'_>| memories.past.contains(&entry.record.id);
+        for entry in ranked.iter_mut().filter(|entry| is_past(entry)) {
+            entry.head = format!("{}{} ", entry.head, frame.past);
+        }
         let mut left_out = Vec::new();
         while ranked.len() > 1 && self.rendered_chars(frame, &ranked) > frame.max_chars {
             left_out.extend(ranked.pop().map(|entry| entry.record.id));
@@ -171,7 +179,9 @@ impl GatewayBlock {
         }
         left_out.reverse();
         // The core keeps its order; the other parts are told in order of time.
-        ranked.sort_by_key(|entry| (entry.part, (entry.part != Part::Core).then(|| entry.record.position())));
+        ranked.sort_by_key(|entry| {
+            (entry.part, is_past(entry), (entry.part != Part::Core).then(|| entry.record.position()))
+        });
         let included = ranked.iter().map(|entry| entry.record.id).collect();
         RenderedBlock { text: self.render_parts(frame, &ranked), included, left_out }
     }

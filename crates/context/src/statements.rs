@@ -67,10 +67,11 @@ pub fn without_replies(summary: &str) -> String {
             Some(_) | None => undated,
         };
         if !is_reply {
-            if !kept.is_empty() && !kept.ends_with(char::is_whitespace) && said != sentence.text {
+            // Chinese sentences follow each other without a blank.
+            if kept.ends_with(|c: char| c.is_ascii()) {
                 kept.push(' ');
             }
-            kept.push_str(said);
+            kept.push_str(said.trim());
         }
     }
     kept.trim().to_owned()
@@ -100,7 +101,8 @@ mod tests {
 
     #[test]
     fn a_summary_of_sentences_loses_its_dates_and_the_replies() {
-        let summary = "[2026-03-01] User: I run a mill. It is old. Assistant: Lovely! How old? Ann: Very old. [2026-03-02] 助手：好的。 用户：我养蜂。";
+        let summary = "[2026-03-01] User: I run a mill. It is old. Assistant: Lovely! How old? Ann: Very old. \
+                       [2026-03-02] 助手：好的。 用户：我养蜂。";
         assert_eq!(without_replies(summary), "I run a mill. It is old. Ann: Very old. 我养蜂。");
         let prose = "They spoke about the mill: it is old.";
         assert_eq!(without_replies(prose), prose);

@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod copy;
+pub(crate) mod core;
 pub(crate) mod demo;
 pub(crate) mod digest;
 pub(crate) mod doctor;

@@ -12,7 +12,6 @@ mod health;
 mod hosts;
 mod keys;
 mod limits;
-#[cfg(any(feature = "mcp", feature = "mem0"))]
 mod metrics;
 mod openapi;
 mod part;

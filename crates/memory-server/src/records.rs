@@ -1,6 +1,7 @@
 //! Changes of records under `/api/records`: pins, importance, expiry, corrections, and retractions that can be
 //! restored.
 
+mod core;
 mod edit;
 mod patch;
 mod restore;
@@ -67,6 +68,7 @@ fn routes(corrects: bool) -> Routes<MemoryEngine> {
     let retract = ApiOperation::new("retractRecords", "Retracts records and everything derived from them.");
     let restore = ApiOperation::new("restoreRetraction", "Restores the records of a retraction.");
     let list = ApiOperation::new("listRetractions", "Lists the retractions that can be restored, the latest first.");
+    let core = ApiOperation::new("showCore", "Lists the memories that the prompt of every message has.");
     Routes::new("records", "Pins, importance, expiry, corrections and retractions of records.")
         .post("/api/records/patch", patch::patch, patch.body::<patch::PatchRequest>().answer::<patch::PatchReply>())
         .route("post", "/api/records/edit", correct, edit.body::<edit::EditRequest>().answer::<edit::EditReply>())
@@ -80,6 +82,7 @@ fn routes(corrects: bool) -> Routes<MemoryEngine> {
             restore::restore,
             restore.body::<restore::RestoreRequest>().answer::<restore::RestoreReply>(),
         )
+        .get("/api/records/core", core::core, core.query::<core::CoreQuery>().answer::<core::CoreReply>())
         .get(
             "/api/records/retractions",
             retractions::retractions,

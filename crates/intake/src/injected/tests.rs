@@ -11,10 +11,15 @@ fn memory_blocks_are_removed_with_their_fences() {
     assert_eq!(without_injected(block).trim(), "");
 }
 
-/// The forms of the blocks are those that the context crate writes today.
+/// The frames that the context crate writes.
+fn frames() -> [GatewayFrame; 4] {
+    let (english, chinese) = (GatewayFrame::english_of_document(), GatewayFrame::chinese_of_document());
+    [GatewayFrame::english(), GatewayFrame::chinese(), english, chinese]
+}
+
 #[test]
 fn blocks_of_both_frames_are_removed_with_their_fences() {
-    for frame in [GatewayFrame::english(), GatewayFrame::chinese()] {
+    for frame in frames() {
         let memories = format!("[{}]\n2026-03-01 20:15 [everyday] User: I play the oboe", frame.memories);
         let block = format!("{}\n\n{memories}\n\n{}", frame.opening, frame.closing);
         assert_eq!(without_injected(&format!("Be kind.\n\n{block}\nHello")).replace('\n', ""), "Be kind.Hello");
@@ -27,7 +32,7 @@ fn blocks_of_both_frames_are_removed_with_their_fences() {
 
 #[test]
 fn a_block_at_the_end_of_a_message_is_removed() {
-    for frame in [GatewayFrame::english(), GatewayFrame::chinese()] {
+    for frame in frames() {
         let memories = format!("[{}]\n2026-03-01 20:15 [everyday] User: I play the oboe", frame.memories);
         let block = format!("{}\n\n{memories}\n\n{}", frame.opening, frame.closing);
         for words in ["What is for dinner?", "晚饭吃什么？\n- 面条", "```\nlet x = 1;\n```", "First part.\n\n---"]

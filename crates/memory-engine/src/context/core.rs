@@ -57,8 +57,8 @@ const PEOPLE: &[&str] = &["family", "relationship", "kin", "pet"];
 
 /// What is always true of a user and always matters: pinned memories, and the facts of certain attributes.
 ///
-/// Pinned memories come first, then the classes of [`CoreClass`]. Within a class, what the user said ranks before what a
-/// model or a tool said, then what was confirmed more often, then what is newer. Memories are taken in this order as
+/// Pinned memories come first, then the classes of [`CoreClass`]. Within a class, what the user said ranks before what
+/// a model or a tool said, then what was confirmed more often, then what is newer. Memories are taken in this order as
 /// long as they fit into the limit of tokens; one that does not fit is skipped.
 ///
 /// ```

@@ -10,6 +10,7 @@ mod topic;
 #[path = "injection/topic_unsupported.rs"]
 mod topic;
 mod trace;
+mod updates;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -205,6 +206,7 @@ impl Injector {
                 relevant: shown.relevant.iter().collect(),
                 summaries: shown.summaries.iter().collect(),
                 others: shown.others.iter().collect(),
+                past: recalled.past.clone(),
             },
         );
         let degraded = std::mem::take(&mut recalled.degraded);
@@ -234,6 +236,9 @@ impl Injector {
         self.add_core(scope, message, recalled).await;
         self.recall_memories(scope, message, decision, conversation, recalled).await;
         recalled.core_comes_first();
+        if let Err(error) = self.add_updates(scope, recalled).await {
+            recalled.add_failure(&error);
+        }
     }
 
     /// Adds the memories that always matter, unless the conversation contains all that they are derived from.

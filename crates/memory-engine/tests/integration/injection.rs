@@ -247,6 +247,26 @@ async fn the_core_is_in_every_message_and_nothing_stands_twice() {
     }
 }
 
+#[tokio::test]
+async fn a_message_with_a_replaced_value_says_so_and_brings_the_new_one() {
+    for backend in Backend::all() {
+        let rules = memory_engine::EnrichmentOptions::rules().unwrap();
+        let clock = Arc::new(ManualClock::new(Timestamp::from_micros(NOW)));
+        let memory = backend.builder().clock(clock).enrichment(rules).background(false).build().await.unwrap();
+        for (hours, text) in [(900, "我住在苏州，离平江路很近"), (40, "我上个月搬到南通了"), (30, "苏州的平江路真好逛")]
+        {
+            memory.remember(&lin(), Turn::user(text).with_scene("daily").at(ago(hours))).await.unwrap();
+        }
+        memory.drain(&lin(), |_| ()).await.unwrap();
+        let injector = Injector::new(memory);
+        let text = injector.inject(&lin(), &message(3, "daily", "还记得苏州平江路吗")).await.text;
+        let line = |part: &str| text.lines().position(|line| line.contains(part)).unwrap_or_else(|| panic!("{text}"));
+        assert!(text.lines().nth(line("离平江路很近")).unwrap().contains("（已过时）"), "{text}");
+        assert!(line("南通") < line("离平江路很近"), "what holds comes first: {text}");
+        assert_eq!(text.matches("（已过时）").count(), 1, "{text}");
+    }
+}
+
 /// Two earlier conversations and the current one, in both languages.
 async fn three_sessions(backend: &Backend, sessions: [&[&str]; 3]) -> (MemoryEngine, Injector) {
     let memory = empty(backend).await;

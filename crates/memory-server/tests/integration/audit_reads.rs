@@ -87,6 +87,7 @@ const OTHERS: &[&str] = &[
     "POST /api/memory/{session_id}/search",
     "GET /api/inspector/search",
     "POST /api/inspector/context",
+    "GET /api/records/core",
     "POST /hooks/{agent}",
     "POST /v1/chat/completions",
     "POST /v1/messages",

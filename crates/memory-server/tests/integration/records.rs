@@ -183,6 +183,33 @@ async fn a_key_changes_only_its_own_records() {
 }
 
 #[tokio::test]
+async fn the_core_is_listed_by_rank() {
+    let server = Fixture::new().await;
+    let lin = user("lin");
+    for text in ["I live in Porto.", "I'm allergic to shellfish.", "I like jazz."] {
+        server.remember(&lin, text).await;
+    }
+    server.remember(&user("mei"), "我对花生过敏。").await;
+    let pinned = server.remember(&lin, "备用钥匙在门垫下面").await;
+    server.post("patch", json!({ "user_id": "lin", "ids": [pinned], "pinned": true })).await;
+    let core = async |query: &str| {
+        let (status, reply) = server.send(Request::get(format!("/api/records/core?user_id=lin{query}")), "").await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        let entry =
+            |memory: &Value| (memory["class"].as_str().unwrap().to_owned(), memory["included"].as_bool().unwrap());
+        reply["memories"].as_array().unwrap().iter().map(entry).collect::<Vec<_>>()
+    };
+    let all = [("pinned", true), ("health", true), ("identity", true)].map(|(class, fits)| (class.to_owned(), fits));
+    assert_eq!(core("").await, all);
+    let narrow = core("&max_tokens=12").await;
+    assert_eq!(narrow.iter().filter(|(_, fits)| *fits).count(), 1, "{narrow:?}");
+    let (status, reply) = server.send(Request::get("/api/records/core?user_id=lin&max_tokens=0"), "").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+    let (status, _) = server.send(Request::get("/api/records/core?user_id=wang"), "").await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
 async fn wrong_requests_are_explained() {
     let server = Fixture::new().await;
     let id = "0198c0de-0000-7000-8000-000000000000";

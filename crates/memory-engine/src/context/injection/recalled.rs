@@ -17,6 +17,8 @@ pub(super) struct RecalledMemories {
     pub(super) relevant: Vec<Record>,
     pub(super) summaries: Vec<Record>,
     pub(super) others: Vec<Record>,
+    /// The memories of which a part does not hold any more.
+    pub(super) past: BTreeSet<RecordId>,
     pub(super) degraded: Vec<Degraded>,
     /// True if the message may ask for what the model said.
     pub(super) takes_replies: bool,
@@ -36,6 +38,7 @@ impl RecalledMemories {
             relevant: Vec::new(),
             summaries: Vec::new(),
             others: Vec::new(),
+            past: BTreeSet::new(),
             degraded: Vec::new(),
             takes_replies: true,
             conversation: BTreeSet::new(),

@@ -20,12 +20,12 @@ pub(super) struct ShownMemories {
 }
 
 impl RecalledMemories {
-    /// Returns the memories without what the conversation or a memory of a higher rank states. Of a fact and the message
-    /// that it was read from, the one that says more stays. Summaries come last.
+    /// Returns the memories without what the conversation or a memory of a higher rank states. Of a fact and the
+    /// message that it was read from, the one that says more stays. Summaries come last.
     pub(super) fn without_repeats(&mut self, conversation: &[&str]) -> ShownMemories {
         let mut statements = Statements::default();
         conversation.iter().for_each(|text| statements.add(text));
-        let is_turn = |record: &&Record| record.kind == Kind::TURN;
+        let is_turn = |record: &&Record| record.kind == Kind::TURN && !self.past.contains(&record.id);
         let messages: BTreeSet<RecordId> =
             self.relevant.iter().chain(&self.others).filter(is_turn).map(|turn| turn.id).collect();
         let is_stated = |record: &Record| {
@@ -54,8 +54,11 @@ impl RecalledMemories {
             }
             kept
         };
-        let relevant = shown(&self.relevant, &mut statements);
+        let (found_summaries, relevant): (Vec<Record>, Vec<Record>) =
+            self.relevant.iter().cloned().partition(|record| record.kind == Kind::SUMMARY);
+        let mut relevant = shown(&relevant, &mut statements);
         let others = shown(&self.others, &mut statements);
+        relevant.extend(shown(&found_summaries, &mut statements));
         let summaries = shown(&self.summaries, &mut statements);
         self.reject(&repeated, MemoryOutcome::Repeated);
         ShownMemories { core, relevant, summaries, others }

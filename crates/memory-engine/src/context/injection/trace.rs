@@ -60,6 +60,8 @@ pub enum MemorySource {
     Facts,
     /// It is the profile of the user.
     Profile,
+    /// It replaced what another memory states.
+    Update,
     /// It belongs to the conversation before this one.
     PreviousSession,
     /// It shows the feeling of the message.
@@ -76,6 +78,7 @@ enum_names! {
         LatestTurns => "latest_turns",
         Facts => "facts",
         Profile => "profile",
+        Update => "update",
         PreviousSession => "previous_session",
         Emotion => "emotion",
     }

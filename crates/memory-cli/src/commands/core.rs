@@ -1,0 +1,57 @@
+//! `memory core`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use memory_engine::context::Core;
+
+use crate::{
+    args::{DatabaseArgs, ScopeArgs},
+    output,
+    report::ReportArgs,
+};
+
+/// List what the prompt of every message has: pinned memories, health limits, wishes, name, home and close people.
+///
+/// `memory set ID --pin` adds a memory, and puts it first; `memory set ID --unpin` takes it out again. A wrong fact is
+/// corrected with `memory forget ID` or `memory retract ID`.
+#[derive(Debug, Args)]
+pub(crate) struct CoreCommand {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// Show the core as it is visible from a scene; default: of all scenes
+    #[arg(long, value_name = "SCENE")]
+    from_scene: Option<String>,
+    /// Maximum number of tokens
+    #[arg(long, default_value_t = 120)]
+    max_tokens: usize,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+impl CoreCommand {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let scope = self.scope.scope()?;
+        let engine = self.database.open_without_indexes().await?;
+        let core = Core::load(&engine, &scope, self.from_scene.as_deref(), self.max_tokens).await?;
+        self.report.print(&core.entries, || {
+            if core.entries.is_empty() {
+                return format!("nothing in {scope} belongs to the core; `memory set ID --pin` adds a memory");
+            }
+            let mut table = output::table(["in the prompt", "class", "tokens", "memory", "id"]);
+            for entry in &core.entries {
+                table.add_row([
+                    if entry.included { "yes" } else { "no room" }.to_owned(),
+                    entry.class.to_string(),
+                    entry.tokens.to_string(),
+                    output::shorten(&entry.record.text, 80),
+                    entry.record.id.to_string(),
+                ]);
+            }
+            table.to_string()
+        })
+    }
+}
