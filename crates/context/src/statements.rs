@@ -27,24 +27,18 @@ impl Statements {
 
     /// Returns the text without the sentences that are known already, and adds its own. `None` if all are known.
     pub fn new_part(&mut self, text: &str) -> Option<String> {
-        let mut rest = String::new();
-        for sentence in SentenceRules::LINE.split(text) {
-            if keys(sentence.text).iter().all(|key| !self.seen.contains(key)) {
-                rest.push_str(sentence.text);
-            }
-        }
+        let is_new = |sentence: &str| keys(sentence).iter().all(|key| !self.seen.contains(key));
+        let rest = kept_sentences(SentenceRules::LINE.split(text).map(|s| (s.text, is_new(s.text))));
         self.add(text);
-        let rest = rest.trim();
-        rest.chars().any(char::is_alphanumeric).then(|| rest.to_owned())
+        rest.chars().any(char::is_alphanumeric).then_some(rest)
     }
 }
 
 /// Returns a summary that is made of sentences of a dialogue without its dates and without what the model said: the
 /// memory already has a date, and replies say little about the user. Other summaries stay as they are.
 pub fn without_replies(summary: &str) -> String {
-    let mut kept = String::new();
     let mut is_reply = false;
-    for sentence in SentenceRules::LINE.split(summary) {
+    kept_sentences(SentenceRules::LINE.split(summary).map(|sentence| {
         let undated = match sentence.text.trim_start().strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
             Some((date, rest)) if date.parse::<Date>().is_ok() => rest,
             _ => sentence.text,
@@ -66,15 +60,28 @@ pub fn without_replies(summary: &str) -> String {
             }
             Some(_) | None => undated,
         };
-        if !is_reply {
-            // Chinese sentences follow each other without a blank.
-            if kept.ends_with(|c: char| c.is_ascii()) {
-                kept.push(' ');
-            }
-            kept.push_str(said.trim());
+        (said, !is_reply)
+    }))
+}
+
+/// Joins the sentences that are kept, with an ellipsis where others were between them.
+fn kept_sentences<'t>(sentences: impl Iterator<Item = (&'t str, bool)>) -> String {
+    let mut kept = String::new();
+    let mut has_gap = false;
+    for (sentence, is_kept) in sentences {
+        if !is_kept {
+            has_gap = true;
+            continue;
         }
+        if !kept.is_empty() {
+            // Chinese sentences follow each other without a blank.
+            let blank = if kept.ends_with(|c: char| c.is_ascii()) { " " } else { "" };
+            kept.push_str(if has_gap { " … " } else { blank });
+        }
+        kept.push_str(sentence.trim());
+        has_gap = false;
     }
-    kept.trim().to_owned()
+    kept
 }
 
 /// Returns the letters of a sentence, also without the name of a speaker before it.
@@ -103,7 +110,7 @@ mod tests {
     fn a_summary_of_sentences_loses_its_dates_and_the_replies() {
         let summary = "[2026-03-01] User: I run a mill. It is old. Assistant: Lovely! How old? Ann: Very old. \
                        [2026-03-02] 助手：好的。 用户：我养蜂。";
-        assert_eq!(without_replies(summary), "I run a mill. It is old. Ann: Very old. 我养蜂。");
+        assert_eq!(without_replies(summary), "I run a mill. It is old. … Ann: Very old. … 我养蜂。");
         let prose = "They spoke about the mill: it is old.";
         assert_eq!(without_replies(prose), prose);
     }

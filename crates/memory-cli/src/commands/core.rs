@@ -12,10 +12,11 @@ use crate::{
     report::ReportArgs,
 };
 
-/// List what the prompt of every message has: pinned memories, health limits, wishes, name, home and close people.
+/// List the memories that the prompt of every message has.
 ///
-/// `memory set ID --pin` adds a memory, and puts it first; `memory set ID --unpin` takes it out again. A wrong fact is
-/// corrected with `memory forget ID` or `memory retract ID`.
+/// These are pinned memories, and facts about health, wishes, name, language, home and close people. `memory set ID
+/// --pin` adds a memory, and puts it first; `memory set ID --unpin` takes it out again. A wrong fact is corrected with
+/// `memory forget ID` or `memory retract ID`.
 #[derive(Debug, Args)]
 pub(crate) struct CoreCommand {
     #[command(flatten)]

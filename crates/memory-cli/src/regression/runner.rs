@@ -105,9 +105,10 @@ impl CaseRunner {
         let message = IncomingMessage { round: case.round, scene, text: &case.query };
         let conversation: Vec<&str> = case.conversation.iter().map(String::as_str).collect();
         let injection = injector.inject_into(&case.scope, &message, &conversation).await;
+        let recalled = injection.records.iter().filter(|record| !injection.core.contains(&record.id));
         ObservedBlock {
             text: injection.text,
-            recalled: injection.records.clone(),
+            recalled: recalled.cloned().collect(),
             records: injection.records,
             rule: Some(injection.decision.rule.as_str()),
             degraded: injection.degraded,

@@ -105,6 +105,8 @@ pub struct Injection {
     pub text: String,
     /// The records in the text, in its order.
     pub records: Vec<Record>,
+    /// Those of them that belong to the core: they would be there with any message.
+    pub core: Vec<RecordId>,
     /// The stages that failed, with the reason.
     pub degraded: Vec<Degraded>,
     /// The memories that were considered, if the injector [keeps a trace](Injector::with_trace).
@@ -214,10 +216,11 @@ impl Injector {
         let all = recalled.into_records();
         let record = |id| all.iter().find(|record| record.id == id).cloned();
         let records: Vec<Record> = rendered.included.into_iter().filter_map(record).collect();
-        let has_recalled = records.iter().any(|record| shown.core.iter().all(|core| core.id != record.id));
+        let core: Vec<RecordId> = shown.core.iter().map(|record| record.id).collect();
+        let has_recalled = records.iter().any(|record| !core.contains(&record.id));
         let decision =
             if decision.rule == Rule::Relevant && !has_recalled { InjectionDecision::nothing() } else { decision };
-        Injection { decision, text: rendered.text, records, degraded, trace }
+        Injection { decision, text: rendered.text, records, core, degraded, trace }
     }
 
     /// Adds the core, and the memories that the decision asks for.

@@ -7,6 +7,8 @@ from support.page import KEY_ANNA, KEYED_URL, Browser
 
 PATH = "/api/inspector/context"
 MESSAGE = "Do you remember when I go to Berlin?"
+# It gets the last rounds as well, which is more than there is room for.
+CROWDED = "As I said, do you remember when I go to Berlin?"
 EARLIER = "Hello\nHi."
 
 
@@ -58,8 +60,8 @@ def check_gateway(browser):
 
 
 def check_candidates(browser):
-    wanted = preview("user_id=anna", {"message": MESSAGE})
-    inspector = browser.open("context", user_id="anna", message=MESSAGE)
+    wanted = preview("user_id=anna", {"message": CROWDED})
+    inspector = browser.open("context", user_id="anna", message=CROWDED)
     everything = inspector.page.get_by_role("button", name="Show all")
     everything.click()
     rows = inspector.page.locator(".candidates > li")
@@ -94,7 +96,7 @@ def check_nothing(browser):
     assert "Nothing is added" in text and "No rule applies" in text, text
     unrelated = browser.open("context", user_id="anna", message="Did the plumber call about the tap?", earlier=EARLIER)
     text = main_text(unrelated)
-    assert "Only 1 pinned memory is added" in text and "below the threshold" in text, text
+    assert "Only 1 memory of the core is added" in text and "below the threshold" in text, text
 
 
 def check_hooks(browser):

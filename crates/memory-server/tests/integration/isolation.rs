@@ -343,6 +343,9 @@ fn sorted(body: &str) -> String {
             }
         } else if let Value::Object(fields) = value {
             fields.values_mut().for_each(sort);
+        } else if let Value::String(text) = value {
+            // The content of a tool's result is JSON in a string.
+            *text = sorted(text);
         }
     }
     let Ok(mut value) = serde_json::from_str(body) else { return body.to_owned() };

@@ -10,6 +10,9 @@ use super::{
     trace::MemoryOutcome,
 };
 
+/// Maximum size of the latest messages whose sentences are compared. Whole messages are compared at any distance.
+const CONVERSATION_MAX_BYTES: usize = 32 * 1024;
+
 /// Memories as they are shown: a sentence that stands elsewhere is cut out of them.
 #[derive(Debug, Default)]
 pub(super) struct ShownMemories {
@@ -24,7 +27,12 @@ impl RecalledMemories {
     /// message that it was read from, the one that says more stays. Summaries come last.
     pub(super) fn without_repeats(&mut self, conversation: &[&str]) -> ShownMemories {
         let mut statements = Statements::default();
-        conversation.iter().for_each(|text| statements.add(text));
+        let mut remaining_bytes = CONVERSATION_MAX_BYTES;
+        for text in conversation.iter().rev() {
+            let Some(rest) = remaining_bytes.checked_sub(text.len()) else { break };
+            remaining_bytes = rest;
+            statements.add(text);
+        }
         let is_turn = |record: &&Record| record.kind == Kind::TURN && !self.past.contains(&record.id);
         let messages: BTreeSet<RecordId> =
             self.relevant.iter().chain(&self.others).filter(is_turn).map(|turn| turn.id).collect();

@@ -17,7 +17,7 @@ const MEMORIES: [&str; 5] = [
     "We are going to the Azores in October.",
 ];
 const QUESTIONS: [&str; 6] = [
-    "Good evening!",
+    "Do you remember on which day my orchestra meets?",
     "Do you remember what I am allergic to?",
     "Do you remember where my sister lives?",
     "Do you remember which instrument I play?",
