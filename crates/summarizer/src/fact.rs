@@ -32,4 +32,4 @@ pub use rules::RuleFacts;
 pub(crate) use takebacks::names_slot;
 pub use topic::FactTopic;
 pub use types::{Cardinality, ExtractedFact, FactEvidence, FactKind, Polarity};
-pub(crate) use value_key::is_of_kind;
+pub(crate) use value_key::{is_of_kind, wish_topic};

@@ -13,7 +13,7 @@ use serde_json::json;
 pub use self::change::{Change, ChangeKind};
 
 use crate::{
-    fact::{ExtractedFact, Polarity, canonical_name, is_any_partner, is_of_kind, is_partner, names_slot},
+    fact::{ExtractedFact, Polarity, canonical_name, is_any_partner, is_of_kind, is_partner, names_slot, wish_topic},
     text::has_han,
 };
 
@@ -28,6 +28,8 @@ use crate::{
 /// - A negative fact with the value [`ExtractedFact::ANY`] ends every value of its slot. An allergy ends so only if it
 ///   is the only one.
 /// - "We broke up" ends the names of every partner, and "I can eat shrimp now" a dislike of shrimp.
+/// - A wish ends an earlier one about the same: "answer in French" after "always answer in English". The end of a wish
+///   is an act, which does not hold itself.
 /// - "Forget what I said about walnuts" ends the facts whose value, slot or relative it names, in any slot.
 /// - A fact that [corrects](ExtractedFact::corrects) another one supersedes it in any slot.
 ///
@@ -164,12 +166,36 @@ impl FactState {
         self.fact.slot == ExtractedFact::WITHDRAWN
     }
 
+    /// Returns true for a lasting request to the assistant.
+    fn is_wish(&self) -> bool {
+        self.fact.slot == ExtractedFact::WISH
+    }
+
+    /// Returns true for a fact that is kept with those that it ended, but does not hold: a withdrawal, or the end of a
+    /// wish.
+    fn is_act(&self) -> bool {
+        self.is_withdrawal() || (self.is_wish() && self.fact.polarity == Polarity::Negative)
+    }
+
+    /// Returns true if both are wishes of the same topic, such as the language of answers.
+    fn shares_topic(&self, other: &Self) -> bool {
+        let topic = wish_topic(&self.fact.value).filter(|_| self.is_wish() && other.is_wish());
+        topic.is_some() && topic == wish_topic(&other.fact.value)
+    }
+
+    /// Returns true if the folded value of the other fact, in the words of the person, contains this topic.
+    fn names_words_of(&self, other: &Self) -> bool {
+        let has_own_words = [ExtractedFact::WISH, ExtractedFact::REMEMBERED].contains(&other.fact.slot.as_str());
+        has_own_words && (is_part_of(&self.key, &other.key) || (has_han(&other.key) && other.key.contains(&self.key)))
+    }
+
     /// Returns true if the subject of this withdrawal is the value, the slot or the relative of another fact.
     fn withdraws(&self, other: &Self) -> bool {
         let topic = self.key.as_str();
         let relative = other.fact.subject.split_once('.').map(|(_, relative)| relative).or(kin_of(&other.fact.slot));
         is_part_of(topic, &other.key)
             || is_part_of(&other.key, topic)
+            || self.names_words_of(other)
             || names_slot(topic, &other.fact.slot)
             || relative == Some(canonical_name(topic))
     }
@@ -187,6 +213,7 @@ impl FactState {
             || self.is_withdrawal()
             || self.key == other.key
             || (self.fact.is_single() && is_part_of(&self.key, &other.key))
+            || (self.is_wish() && (self.shares_topic(other) || self.names_words_of(other)))
             || is_kind_of(&other.key, &self.key)
     }
 }
@@ -239,7 +266,8 @@ fn compute_ends(group: &mut [FactState]) {
                     older.confirmed_by.push(id);
                     break;
                 }
-                if is_single && newest.fact.polarity == Polarity::Positive && same_boundedness {
+                let replaces = is_single || newest.shares_topic(older);
+                if replaces && newest.fact.polarity == Polarity::Positive && same_boundedness {
                     older.end = Some(FactEnd::Superseded(id, begins));
                 }
             } else if newest.fact.polarity == Polarity::Negative && newest.denies(older) {
@@ -279,6 +307,7 @@ fn is_kind_of(value: &str, kind: &str) -> bool {
 
 /// Returns the change that gives a record its computed state, or `None` if it has that state.
 fn to_change(state: FactState, before: Option<&Record>) -> Option<Change> {
+    let is_act = state.is_act();
     let FactState { mut record, fact, end, confirmed_by, .. } = state;
     for key in [keys::MERGED_INTO, keys::SUPERSEDED_BY, keys::CONFIRMED_BY] {
         record.metadata.remove(key);
@@ -296,8 +325,7 @@ fn to_change(state: FactState, before: Option<&Record>) -> Option<Change> {
     if !confirmed_by.is_empty() {
         record.metadata.insert(keys::CONFIRMED_BY.to_owned(), json!(confirmed_by));
     }
-    // A withdrawal is an act. It is kept with the facts that it ended, but does not hold.
-    if end.is_some() || fact.slot == ExtractedFact::WITHDRAWN {
+    if end.is_some() || is_act {
         record.state = State::Superseded;
     }
     if let Some(FactEnd::Superseded(_, at) | FactEnd::Retracted(_, at)) = end {

@@ -236,6 +236,32 @@ fn a_subject_that_is_taken_back_ends_its_facts() {
 }
 
 #[test]
+fn a_wish_is_ended_or_replaced_and_its_end_does_not_hold() {
+    for (texts, valid, former) in [
+        (
+            ["Never use npm here.", "Always answer in English.", "Never use yarn here.", "You can use npm again."],
+            ["The user wishes: Always answer in English.", "The user wishes: Never use yarn here."],
+            [
+                "The user had the wish “Never use npm here” until 2024-05-04.",
+                "The user ended the wish about this: npm.",
+            ],
+        ),
+        (
+            ["以后用英文回答我", "每次都先跑测试", "以后用中文回答我", "不用再写注释了"],
+            ["用户的要求：每次都先跑测试。", "用户的要求：以后用中文回答我。"],
+            ["用户曾要求“以后用英文回答我”，直到2024-05-03。", "用户不再有这个要求：写注释。"],
+        ),
+    ] {
+        let mut records = Vec::new();
+        for (text, n) in texts.iter().zip(0..) {
+            add_facts(&mut records, &facts_on(n, text));
+        }
+        let (now, before) = rendered_facts(&records, 4);
+        assert_eq!((now, before), (valid.map(str::to_owned).to_vec(), former.map(str::to_owned).to_vec()), "{texts:?}");
+    }
+}
+
+#[test]
 fn facts_of_other_agents_are_independent() {
     let mut records = facts_on(0, "I live in Boston");
     let mut other = facts_on(1, "I live in Denver").remove(0);
@@ -272,6 +298,14 @@ const SENTENCES: &[&str] = &[
     "叫我小雨吧",
     "My name is Sam",
     "我这周在北京出差",
+    "Always answer in English.",
+    "From now on answer in German.",
+    "You no longer need to answer in German.",
+    "Never use npm here.",
+    "You can use npm again.",
+    "以后回答简短一点",
+    "不用再回答那么简短了",
+    "Forget what I said about npm",
 ];
 
 fn statements_on_days() -> impl Strategy<Value = Vec<(u32, usize)>> {

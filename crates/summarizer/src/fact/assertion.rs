@@ -94,13 +94,16 @@ fn requested_text(text: &str) -> Option<Range<usize>> {
 }
 
 /// Normalises a masked sentence for the patterns: traditional characters become simplified, apostrophes straight, and
-/// each masked run one mask character. Case is kept.
+/// each masked run one mask character. Case and the underscores of identifiers are kept.
 pub(super) fn normalise_sentence(masked: &str) -> String {
     let mut plain = String::with_capacity(masked.len());
-    for c in
-        DATA.cantonese.replace_all(masked, |found| DATA.in_mandarin.get(&found[0]).cloned().unwrap_or_default()).chars()
-    {
+    let text = DATA.cantonese.replace_all(masked, |found| DATA.in_mandarin.get(&found[0]).cloned().unwrap_or_default());
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        let joins_words =
+            plain.ends_with(char::is_alphanumeric) && characters.peek().is_some_and(|next| next.is_alphanumeric());
         match c {
+            '_' if joins_words => plain.push(c),
             '’' | '‘' | '＇' => plain.push('\''),
             MASK if plain.ends_with(MASK) => {}
             '"' | '“' | '”' | '「' | '」' | '『' | '』' | '*' | '_' => {}
@@ -153,11 +156,19 @@ pub(super) fn is_stated(sentence: &str, found: Range<usize>) -> bool {
     if is_question(sentence) && !question_follows(after) {
         return false;
     }
-    let clause = before.rsplit(|c| CLAUSE_ENDS.contains(c)).next().unwrap_or_default().trim();
-    if has_han(clause) {
-        return DATA.zh_lead.is_match(clause);
-    }
-    clause.is_empty() || DATA.lead.is_match(clause) || DATA.factive.is_match(clause)
+    let clause = clause_before(before);
+    begins_clause(sentence, found.start) || (!has_han(clause) && DATA.factive.is_match(clause))
+}
+
+/// Returns true if nothing but words that may introduce a statement stands before a match in its clause.
+pub(super) fn begins_clause(sentence: &str, start: usize) -> bool {
+    let clause = clause_before(&sentence[..start]);
+    clause.is_empty() || if has_han(clause) { DATA.zh_lead.is_match(clause) } else { DATA.lead.is_match(clause) }
+}
+
+/// Returns the part of a clause that precedes a match.
+fn clause_before(before: &str) -> &str {
+    before.rsplit(|c| CLAUSE_ENDS.contains(c)).next().unwrap_or_default().trim()
 }
 
 fn is_question(sentence: &str) -> bool {

@@ -23,18 +23,20 @@ macro_rules! rule_file {
     };
 }
 
-const RULE_FILES: [&str; 4] = [
+const RULE_FILES: [&str; 6] = [
     rule_file!("en/rules.toml"),
     rule_file!("en/rules-life.toml"),
+    rule_file!("en/wishes.toml"),
     rule_file!("zh/rules.toml"),
     rule_file!("zh/rules-life.toml"),
+    rule_file!("zh/wishes.toml"),
 ];
 
 /// Memory limit of one compiled pattern, in bytes.
 const PATTERN_MAX_BYTES: usize = 16 << 20;
 
 /// Memory limit of the compiled patterns that are kept, in bytes.
-const KEPT_PATTERNS_MAX_BYTES: usize = 4 << 20;
+const KEPT_PATTERNS_MAX_BYTES: usize = 6 << 20;
 
 /// The rules of [`RuleFacts`](crate::RuleFacts): those of the crate, and those of the caller.
 ///
@@ -131,6 +133,10 @@ pub(super) struct FactRule {
     /// True if the match is a fact even in a question or a condition: "should I walk my dog Rex?" names the dog.
     #[serde(default)]
     pub(super) presupposed: bool,
+    /// True if the match is a request. It must begin its clause, because "I eat fish and never use salt" asks for
+    /// nothing.
+    #[serde(default)]
+    pub(super) request: bool,
     /// An expression that no part of the message may match.
     unless: Option<String>,
     #[serde(rename = "match")]

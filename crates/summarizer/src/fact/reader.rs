@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Slots that a statement about a relative does not fill: the name of a relative is a fact about the speaker.
-const SPEAKER_ONLY_SLOTS: [&str; 3] = ["name", "nickname", "family"];
+const SPEAKER_ONLY_SLOTS: [&str; 5] = ["name", "nickname", "family", ExtractedFact::WISH, ExtractedFact::REMEMBERED];
 
 /// The subject and the source of the statements of a turn.
 #[derive(Debug, Clone)]
@@ -80,6 +80,21 @@ impl SentenceReader<'_> {
                 self.add_denials(self.for_denial(), &[denied], quote, takebacks::is_deniable);
             }
         }
+        self.remove_repeated_words();
+    }
+
+    /// Removes from the facts of the last sentence wishes that are part of another one, and the words to remember if
+    /// another rule read a fact in them.
+    fn remove_repeated_words(&mut self) {
+        let facts = self.facts.split_off(self.last_sentence_start);
+        let is_repeated = |fact: &&ExtractedFact| match fact.slot.as_str() {
+            ExtractedFact::WISH => {
+                facts.iter().any(|other| other.value != fact.value && other.includes_statement(fact))
+            }
+            ExtractedFact::REMEMBERED => facts.iter().any(|other| other.slot != fact.slot),
+            _ => false,
+        };
+        self.facts.extend(facts.iter().filter(|fact| !is_repeated(fact)).cloned());
     }
 
     /// Returns the statements of a sentence: the sentence itself, and its clauses.
@@ -267,7 +282,7 @@ fn read_match(pattern: &FactPattern, sentence: &str, found: &Captures<'_>) -> Op
     } else {
         assertion::is_stated(sentence, whole.start()..end)
     };
-    if !is_stated {
+    if !is_stated || (pattern.rule.request && !assertion::begins_clause(sentence, whole.start())) {
         return None;
     }
     let slot = match found.name("r") {

@@ -53,6 +53,11 @@ impl ExtractedFact {
     pub const ANY: &'static str = "*";
     /// The slot of a fact that takes back what was said about its value, in any slot.
     pub const WITHDRAWN: &'static str = "withdrawn";
+    /// The slot of a lasting request to the assistant, in the words of the person. A negative fact ends the wishes that
+    /// are about its value.
+    pub const WISH: &'static str = "wish";
+    /// The slot of a statement that the person asked to remember, if no other slot fits.
+    pub const REMEMBERED: &'static str = "remembered";
 
     /// Returns the value without case, punctuation, articles and plural `s`, so that equal values compare as equal.
     pub fn value_key(&self) -> String {

@@ -16,7 +16,7 @@ use self::{
     likes::{liked, zh_liked},
     number::number,
     person::{date, full_name},
-    phrase::{before_preposition, cut, is_vague, items, phrase, without_vocative},
+    phrase::{before_preposition, cut, is_vague, items, own_statement, phrase, statement, without_vocative, wording},
     place::{capitalised, known_place, place, zh_known_place, zh_native_place, zh_place},
     work::{employer, job, taught, zh_employer, zh_job, zh_school},
 };
@@ -84,6 +84,9 @@ fn reader(name: &str) -> Option<fn(&str) -> Vec<String>> {
         "liked" => liked,
         "zh-liked" => zh_liked,
         "language" => languages,
+        "wording" => |text| at_most_one(wording(text)),
+        "statement" => |text| at_most_one(statement(text)),
+        "own-statement" => |text| at_most_one(own_statement(text)),
         _ => return None,
     };
     Some(read)

@@ -21,6 +21,10 @@ const OWN: &[(&str, &str)] = &[
     ("How many languages do I speak?", "language"),
     ("what am I scared of", "fear"),
     ("what do I have planned for June?", "plan"),
+    ("what did I tell you about how to answer?", "wish"),
+    ("How do I like my answers?", "wish"),
+    ("what did I ask you never to do", "wish"),
+    ("What have I asked you to remember?", "remembered"),
     ("我是做什么工作的来着", "job"),
     ("你知道我在哪家公司上班吗", "job"),
     ("我住在哪个城市？", "home"),
@@ -39,6 +43,10 @@ const OWN: &[(&str, &str)] = &[
     ("我会几门外语", "language"),
     ("我最怕什么", "fear"),
     ("我下周有什么安排", "plan"),
+    ("我让你怎么回答来着", "wish"),
+    ("我对你提过哪些要求？", "wish"),
+    ("我不许你用什么", "wish"),
+    ("我让你帮我记住的是什么", "remembered"),
 ];
 
 /// Questions about a relative or an animal, with the first topic and a name of it in facts.
@@ -78,6 +86,10 @@ const OTHERS: &[&str] = &[
     "why is the sky blue",
     "Where should I put the comma?",
     "do you have a birthday?",
+    "How should I answer this email?",
+    "what should I remember about the French Revolution?",
+    "我该怎么回答这个问题",
+    "你记住了什么？",
     "What is the capital of Chile?",
     "how do I sort a list?",
     "is it going to rain tomorrow?",

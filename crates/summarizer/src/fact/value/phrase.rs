@@ -9,7 +9,7 @@ use crate::{
 
 data! {
     DATA = "en/phrases.toml", "zh/phrases.toml";
-    DataPattern: cut, preposition, filler, vague;
+    DataPattern: cut, preposition, filler, vague, courtesy, own_life, named, passing;
     Words: hedges, separators, ambiguous_separators, joined_words, zh_particles, zh_deictic;
 }
 
@@ -62,12 +62,35 @@ pub(super) fn without_particles(text: &str) -> &str {
 pub(super) fn phrase(text: &str, max_words: usize, max_characters: usize) -> Option<String> {
     let text = if has_han(text) { without_particles(text) } else { cut(text) };
     let text = DATA.hedges.strip_start(text).unwrap_or(text);
-    let is_short = if has_han(text) {
-        text.chars().count() <= max_characters
-    } else {
-        text.split_whitespace().count() <= max_words
-    };
+    let is_short = is_at_most(text, max_words, max_characters);
     (is_short && !text.is_empty() && !is_vague(text) && !is_deictic(text)).then(|| one_line(text))
+}
+
+/// Returns true if a text has at most `max_words` English words or `max_characters` Chinese characters.
+fn is_at_most(text: &str, max_words: usize, max_characters: usize) -> bool {
+    if has_han(text) { text.chars().count() <= max_characters } else { text.split_whitespace().count() <= max_words }
+}
+
+/// Maximum length of a wish or a statement in the words of the person, in words and in Chinese characters.
+const WORDING_MAX_WORDS: usize = 40;
+const WORDING_MAX_CHARS: usize = 80;
+
+/// Returns a request in the words of the person, without courtesies at its end.
+pub(super) fn wording(text: &str) -> Option<String> {
+    let text = DATA.courtesy.before(text).trim_matches(|c: char| c.is_whitespace() || ",，-'".contains(c));
+    let is_short = is_at_most(text, WORDING_MAX_WORDS, WORDING_MAX_CHARS);
+    (is_short && text.chars().count() > 1).then(|| one_line(text))
+}
+
+/// Returns a statement about the life of the person that can be read without the conversation, on any day.
+pub(super) fn own_statement(text: &str) -> Option<String> {
+    wording(text).filter(|text| DATA.own_life.is_match(text) && !DATA.passing.is_match(text))
+}
+
+/// Returns such a statement, or one with a number or a name.
+pub(super) fn statement(text: &str) -> Option<String> {
+    own_statement(text)
+        .or_else(|| wording(text).filter(|text| DATA.named.is_match(text) && !DATA.passing.is_match(text)))
 }
 
 /// Returns true if a Chinese text contains a pronoun, a demonstrative or a question word.
