@@ -6,31 +6,52 @@ use jiff::civil::Date;
 use memory_engine_core::text::normalize;
 use memory_engine_text::SentenceRules;
 
-/// Maximum number of characters of the name of a speaker before a sentence.
-const MAX_LABEL_CHARS: usize = 40;
 /// Minimum number of letters of a sentence that counts as a repetition: "Yes." stands in many texts.
 const MIN_LETTERS: usize = 4;
+/// The names of the user and of the model before the sentences of a summary.
+const SPEAKERS: [&str; 4] = ["User", "Assistant", "用户", "助手"];
 
 /// The sentences that a reader has already seen, compared by their letters.
 #[derive(Debug, Clone, Default)]
 pub struct Statements {
     seen: BTreeSet<String>,
+    speakers: BTreeSet<String>,
 }
 
 impl Statements {
+    /// Begins without a sentence. The name of a speaker before a sentence does not make it another one.
+    pub fn with_speakers(speakers: BTreeSet<String>) -> Self {
+        Self { seen: BTreeSet::new(), speakers }
+    }
+
     /// Adds the sentences of a text.
     pub fn add(&mut self, text: &str) {
         for sentence in SentenceRules::LINE.split(text) {
-            self.seen.extend(keys(sentence.text));
+            let key = self.key(sentence.text);
+            self.seen.extend(key);
         }
     }
 
     /// Returns the text without the sentences that are known already, and adds its own. `None` if all are known.
     pub fn new_part(&mut self, text: &str) -> Option<String> {
-        let is_new = |sentence: &str| keys(sentence).iter().all(|key| !self.seen.contains(key));
-        let rest = kept_sentences(SentenceRules::LINE.split(text).map(|s| (s.text, is_new(s.text))));
-        self.add(text);
+        let mut sentences = Vec::new();
+        for sentence in SentenceRules::LINE.split(text) {
+            let is_new = self.key(sentence.text).is_none_or(|key| self.seen.insert(key));
+            sentences.push((sentence.text, is_new));
+        }
+        let rest = kept_sentences(sentences.into_iter());
         rest.chars().any(char::is_alphanumeric).then_some(rest)
+    }
+
+    /// Returns the letters of a sentence without the name of its speaker; `None` if they are few.
+    fn key(&self, sentence: &str) -> Option<String> {
+        let unlabelled = sentence.split_once([':', '：']).filter(|(label, _)| {
+            let name = label.rsplit(']').next().unwrap_or(label).trim();
+            SPEAKERS.contains(&name) || self.speakers.contains(name)
+        });
+        let text = unlabelled.map_or(sentence, |(_, rest)| rest);
+        let letters: String = normalize(text).chars().filter(|c| c.is_alphanumeric()).collect();
+        (letters.chars().count() >= MIN_LETTERS).then_some(letters)
     }
 }
 
@@ -75,7 +96,7 @@ fn kept_sentences<'t>(sentences: impl Iterator<Item = (&'t str, bool)>) -> Strin
         }
         if !kept.is_empty() {
             // Chinese sentences follow each other without a blank.
-            let blank = if kept.ends_with(|c: char| c.is_ascii()) { " " } else { "" };
+            let blank = if kept.ends_with(|c: char| c.is_ascii() || c == '…') { " " } else { "" };
             kept.push_str(if has_gap { " … " } else { blank });
         }
         kept.push_str(sentence.trim());
@@ -84,26 +105,21 @@ fn kept_sentences<'t>(sentences: impl Iterator<Item = (&'t str, bool)>) -> Strin
     kept
 }
 
-/// Returns the letters of a sentence, also without the name of a speaker before it.
-fn keys(sentence: &str) -> Vec<String> {
-    let unlabelled = sentence.split_once([':', '：']).filter(|(label, _)| label.chars().count() <= MAX_LABEL_CHARS);
-    let texts = [Some(sentence), unlabelled.map(|(_, rest)| rest)];
-    let letters = |text: &str| normalize(text).chars().filter(|c| c.is_alphanumeric()).collect::<String>();
-    texts.into_iter().flatten().map(letters).filter(|key| key.chars().count() >= MIN_LETTERS).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_sentence_is_new_once_whoever_says_it() {
-        let mut statements = Statements::default();
+        let mut statements = Statements::with_speakers(["Maggie".to_owned()].into());
         assert_eq!(statements.new_part("I live in Porto.").as_deref(), Some("I live in Porto."));
         assert_eq!(statements.new_part("Maggie: I live in Porto. She has a cat."), Some("She has a cat.".into()));
         assert_eq!(statements.new_part("i live in PORTO!"), None);
         assert_eq!(statements.new_part("我住在苏州。我养了一只猫。"), Some("我住在苏州。我养了一只猫。".into()));
         assert_eq!(statements.new_part("用户：我养了一只猫"), None);
+        assert_eq!(statements.new_part("It rained all day. It rained all day."), Some("It rained all day.".into()));
+        assert_eq!(statements.new_part("Breakfast: two fried eggs."), Some("Breakfast: two fried eggs.".into()));
+        assert_eq!(statements.new_part("Lunch: two fried eggs."), Some("Lunch: two fried eggs.".into()));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::context::Core;
+use memory_engine::context::{Core, CoreRule};
 
 use crate::{
     args::{DatabaseArgs, ScopeArgs},
@@ -15,8 +15,8 @@ use crate::{
 /// List the memories that the prompt of every message has.
 ///
 /// These are pinned memories, and facts about health, wishes, name, language, home and close people. `memory set ID
-/// --pin` adds a memory, and puts it first; `memory set ID --unpin` takes it out again. A wrong fact is corrected with
-/// `memory forget ID` or `memory retract ID`.
+/// --pin` adds a memory, and puts it first; `memory set ID --unpin` takes it out again. `memory
+/// forget ID` deletes a wrong fact, and `memory retract ID` takes it back.
 #[derive(Debug, Args)]
 pub(crate) struct CoreCommand {
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub(crate) struct CoreCommand {
     #[arg(long, value_name = "SCENE")]
     from_scene: Option<String>,
     /// Maximum number of tokens
-    #[arg(long, default_value_t = 120)]
+    #[arg(long, default_value_t = CoreRule::default().max_tokens)]
     max_tokens: usize,
     #[command(flatten)]
     report: ReportArgs,

@@ -12,7 +12,7 @@ use crate::{
     engine::MemoryEngine,
 };
 
-/// Maximum number of facts that are considered, the newest first, of each of the two ways to find them.
+/// Maximum number of facts that each of the two scans reads, the newest first.
 const MAX_FACTS: usize = 300;
 /// The subject of facts about the user. Those about a relative are `user.sister` and the like.
 const USER: &str = "user";
@@ -117,11 +117,11 @@ impl Core {
         let mut facts = newest(is_fact.clone().and(is_important), MAX_FACTS).await?;
         facts.extend(newest(is_fact, MAX_FACTS).await?);
         records.extend(facts);
-        Ok(Self::of(records, engine.settings().clock().now(), max_tokens))
+        Ok(Self::ranked(records, engine.settings().clock().now(), max_tokens))
     }
 
-    /// Chooses the core among records.
-    fn of(records: Vec<Record>, now: Timestamp, max_tokens: usize) -> Self {
+    /// Classifies and ranks records, and marks those that fit.
+    fn ranked(records: Vec<Record>, now: Timestamp, max_tokens: usize) -> Self {
         let mut classified: Vec<(CoreClass, Record)> = Vec::new();
         for record in records {
             let is_current = record.valid_until.is_none_or(|until| now < until);

@@ -18,8 +18,8 @@ use std::{
 };
 
 use memory_engine_context::{
-    Action, BlockMemories, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, MAX_CONTEXT_MESSAGES,
-    Rule, is_backchannel, weak_question,
+    Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, MAX_CONTEXT_MESSAGES, Rule,
+    is_backchannel, weak_question,
 };
 use memory_engine_core::{
     ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, RecordId, Result,
@@ -29,7 +29,7 @@ use memory_engine_recall::{Degraded, Enhancement, RecallOptions, RecallQuery, Re
 use tokio::time::timeout;
 
 use crate::{
-    context::core::{Core, CoreClass},
+    context::core::{Core, CoreClass, CoreEntry},
     engine::MemoryEngine,
 };
 use informative::most_informative;
@@ -58,8 +58,9 @@ const RECALL_TIME_SHARE: f64 = 0.9;
 /// if it is not set, the language of the message decides about the rules, and that of the latest messages of the
 /// conversation about the frame. Times are in the engine's [zone](crate::Settings::zone).
 ///
-/// The [core](crate::context::Core) is part of every injection, also if no other rule applies. A statement stands in
-/// the text once, whether as a fact, as a message or in a summary, and not if the conversation already contains it.
+/// The [core](crate::context::Core) is part of every injection, also if no other rule applies, except in a silent
+/// scene. A statement stands in the text once, whether as a fact, as a message or in a summary, and not if the conversation
+/// already contains it.
 ///
 /// An injection does not fail and takes at most as long as a recall: stages that fail are named in
 /// [`Injection::degraded`], and the rest is injected.
@@ -99,11 +100,11 @@ pub struct Injector {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Injection {
-    /// The rule that applied.
+    /// The rule that applied; none if it only asks for relevant memories, and there are none.
     pub decision: InjectionDecision,
     /// The text to append to the system prompt. Empty if there is nothing to inject.
     pub text: String,
-    /// The records in the text, in its order.
+    /// The records in the text, in its order, with their stored texts: the text may have a part of their sentences.
     pub records: Vec<Record>,
     /// Those of them that belong to the core: they would be there with any message.
     pub core: Vec<RecordId>,
@@ -188,6 +189,7 @@ impl Injector {
         let language = self.engine.settings().language().unwrap_or_else(|| Language::of(message.text));
         let decision = self.rules.decide_in(message, language);
         let mut recalled = RecalledMemories::new(excluded.clone(), self.traces);
+        // Replies of the model answer questions about the past, and belong to a play.
         recalled.takes_replies = decision.rule != Rule::Relevant || message.scene == self.block.play;
         if let Err(error) = self.engine.indexed_store().check_open("injection") {
             recalled.add_failure(&error);
@@ -200,23 +202,20 @@ impl Injector {
             }
         }
         let block_language = block_language.unwrap_or_else(|| recalled.language());
-        let shown = recalled.without_repeats(conversation);
-        let rendered = self.block.render_memories(
-            block_language,
-            BlockMemories {
-                core: shown.core.iter().collect(),
-                relevant: shown.relevant.iter().collect(),
-                summaries: shown.summaries.iter().collect(),
-                others: shown.others.iter().collect(),
-                past: recalled.past.clone(),
-            },
-        );
+        let max_chars_each = block_language.pick(&self.block.chinese, &self.block.english).max_chars_each;
+        let mut shown = recalled.without_repeats(conversation, max_chars_each);
+        let mut rendered = self.block.render_memories(block_language, shown.as_block(&recalled.past));
+        // The core must not depend on a message for which there is no room.
+        if shown.restore_unstated_core(&rendered.included) {
+            rendered = self.block.render_memories(block_language, shown.as_block(&recalled.past));
+        }
         let degraded = std::mem::take(&mut recalled.degraded);
         let trace = self.trace(&mut recalled, &rendered, block_language, &decision);
         let all = recalled.into_records();
         let record = |id| all.iter().find(|record| record.id == id).cloned();
         let records: Vec<Record> = rendered.included.into_iter().filter_map(record).collect();
-        let core: Vec<RecordId> = shown.core.iter().map(|record| record.id).collect();
+        let core = records.iter().filter(|record| shown.core.iter().any(|core| core.id == record.id));
+        let core: Vec<RecordId> = core.map(|record| record.id).collect();
         let has_recalled = records.iter().any(|record| !core.contains(&record.id));
         let decision =
             if decision.rule == Rule::Relevant && !has_recalled { InjectionDecision::nothing() } else { decision };
@@ -239,32 +238,39 @@ impl Injector {
         self.add_core(scope, message, recalled).await;
         self.recall_memories(scope, message, decision, conversation, recalled).await;
         recalled.core_comes_first();
-        if let Err(error) = self.add_updates(scope, recalled).await {
+        if let Err(error) = self.add_updates(scope, message, recalled).await {
             recalled.add_failure(&error);
         }
     }
 
     /// Adds the memories that always matter, unless the conversation contains all that they are derived from.
     async fn add_core(&self, scope: &Scope, message: &IncomingMessage<'_>, recalled: &mut RecalledMemories) {
-        let core = match Core::load(&self.engine, scope, Some(message.scene), self.rules.core.max_tokens).await {
+        let core = match Core::load(&self.engine, scope, Some(message.scene), usize::MAX).await {
             Ok(core) => core,
             Err(error) => return recalled.add_failure(&error),
         };
-        for entry in core.entries {
-            let is_pinned = entry.class == CoreClass::Pinned;
-            if !is_pinned && !self.rules.core.enabled {
-                continue;
-            }
-            let source = if is_pinned { MemorySource::Pinned } else { MemorySource::Core };
+        let is_pinned = |entry: &CoreEntry| entry.class == CoreClass::Pinned;
+        let entries = core.entries.into_iter().filter(|entry| self.rules.core.enabled || is_pinned(entry));
+        let mut tokens: BTreeMap<RecordId, usize> = BTreeMap::new();
+        let mut records = Vec::new();
+        for entry in entries {
+            let source = if is_pinned(&entry) { MemorySource::Pinned } else { MemorySource::Core };
             recalled.consider(source, std::slice::from_ref(&entry.record));
-            if entry.included {
-                recalled.core.push(entry.record);
-            } else {
-                recalled.reject(&[entry.record], MemoryOutcome::OverCoreBudget);
+            tokens.insert(entry.record.id, entry.tokens);
+            records.push(entry.record);
+        }
+        // What the conversation contains must not use up the budget.
+        let records = self.without_conversation(scope, records, usize::MAX, recalled).await;
+        let mut remaining = self.rules.core.max_tokens;
+        for record in records {
+            match remaining.checked_sub(tokens.get(&record.id).copied().unwrap_or_default()) {
+                Some(rest) => {
+                    remaining = rest;
+                    recalled.core.push(record);
+                }
+                None => recalled.reject(&[record], MemoryOutcome::OverCoreBudget),
             }
         }
-        let core = std::mem::take(&mut recalled.core);
-        recalled.core = self.without_conversation(scope, core, usize::MAX, recalled).await;
     }
 
     /// Adds the memories that the decision asks for. A search that fails does not stop the others.
@@ -330,7 +336,7 @@ impl Injector {
         recalled.others.extend(turns);
     }
 
-    /// Adds the profile and the latest facts of the user, or the previous session if there are neither.
+    /// Adds the profile and the latest facts of the user, or the previous session if there are neither, and no core.
     async fn about_user(&self, scope: &Scope, message: &IncomingMessage<'_>, recalled: &mut RecalledMemories) {
         let profile = self.newest_records(scope, message, kind_filter(Kind::PROFILE), 1).await;
         let profile = recalled.records_or_failure(profile);
@@ -464,7 +470,9 @@ impl Injector {
             let turns = of_session(&turns);
             recalled.consider(MemorySource::PreviousSession, &turns);
             let statements = self.select(scope, turns, PREVIOUS_SESSION_SCAN_ROWS, recalled).await;
-            let statements = most_informative(statements, usize::MAX);
+            let mut statements = most_informative(statements, usize::MAX);
+            // The newest come first if there is no room for all.
+            statements.reverse();
             if (1..=PREVIOUS_SESSION_MAX_STATEMENTS).contains(&statements.len()) {
                 recalled.others.extend(statements);
                 return;
@@ -476,7 +484,7 @@ impl Injector {
                 return;
             }
             if !statements.is_empty() {
-                recalled.others.extend(most_informative(statements, self.limit));
+                recalled.others.extend(most_informative(statements, self.limit).into_iter().rev());
                 return;
             }
         }
@@ -532,7 +540,8 @@ impl Injector {
         recalled.consider(MemorySource::Emotion, &unlabelled);
         let unlabelled = self.select(scope, unlabelled, self.limit, recalled).await;
         recalled.others.extend(unlabelled);
-        recalled.others.truncate(self.limit);
+        let rest = recalled.others.split_off(self.limit.min(recalled.others.len()));
+        recalled.reject(&rest, MemoryOutcome::OverLimit);
         recalled.degraded.extend(recall.degraded);
     }
 }

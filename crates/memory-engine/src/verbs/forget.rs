@@ -56,7 +56,7 @@ pub enum Forget {
         /// The treatment of the turns that state a deleted fact.
         turns: LinkedTurns,
     },
-    /// The records that match.
+    /// The records that match, and nothing that is linked to them.
     Matching(Filter),
     /// Everything within the scope; for a whole user or tenant also the synonyms and the decisions about them. The
     /// current scene of a conversation is in a [`SceneDetector`](crate::scene::SceneDetector), outside the engine:
@@ -85,7 +85,7 @@ pub struct ForgetReport {
     pub removed: RemovalCounts,
     /// Groups of synonyms, and decisions about pairs of words.
     pub synonyms: u64,
-    /// Turns that state a deleted fact, and what was derived from them: no longer found, and restorable.
+    /// Turns that state a deleted fact, and what was derived from them except facts: no longer found, and restorable.
     pub retracted: u64,
 }
 

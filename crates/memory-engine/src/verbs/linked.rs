@@ -16,7 +16,7 @@ pub enum LinkedTurns {
     /// They are retracted: neither found nor injected, but [restorable](crate::history::History::restore).
     #[default]
     Retract,
-    /// They are deleted.
+    /// They are deleted, with everything that is derived from them, also other facts.
     Delete,
     /// They stay.
     Keep,

@@ -1,7 +1,10 @@
 //! The core.
 
 use axum::{Json, extract::State};
-use memory_engine::{MemoryEngine, context::Core};
+use memory_engine::{
+    MemoryEngine,
+    context::{Core, CoreRule},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +13,6 @@ use crate::{
     request::{OwnerQuery, check_limit, owner_params},
 };
 
-const DEFAULT_TOKENS: usize = 120;
 const MAX_TOKENS: usize = 10_000;
 
 owner_params! {
@@ -52,7 +54,7 @@ pub(super) async fn core(
     State(engine): State<MemoryEngine>,
     OwnerQuery { scope, params }: OwnerQuery<CoreQuery>,
 ) -> Result<Json<CoreReply>, Fault> {
-    let max_tokens = check_limit(params.max_tokens.unwrap_or(DEFAULT_TOKENS), MAX_TOKENS)?;
+    let max_tokens = check_limit(params.max_tokens.unwrap_or(CoreRule::default().max_tokens), MAX_TOKENS)?;
     let core = Core::load(&engine, &scope, params.from_scene.as_deref(), max_tokens).await?;
     let memories = core.entries.into_iter().map(|entry| CoreMemory {
         id: entry.record.id.to_string(),
