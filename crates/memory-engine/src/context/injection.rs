@@ -59,8 +59,8 @@ const RECALL_TIME_SHARE: f64 = 0.9;
 /// conversation about the frame. Times are in the engine's [zone](crate::Settings::zone).
 ///
 /// The [core](crate::context::Core) is part of every injection, also if no other rule applies, except in a silent
-/// scene. A statement stands in the text once, whether as a fact, as a message or in a summary, and not if the conversation
-/// already contains it.
+/// scene. A statement stands in the text once, whether as a fact, as a message or in a summary, and not if the
+/// conversation already contains it.
 ///
 /// An injection does not fail and takes at most as long as a recall: stages that fail are named in
 /// [`Injection::degraded`], and the rest is injected.
