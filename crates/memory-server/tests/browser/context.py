@@ -96,7 +96,7 @@ def check_nothing(browser):
     assert "Nothing is added" in text and "No rule applies" in text, text
     unrelated = browser.open("context", user_id="anna", message="Did the plumber call about the tap?", earlier=EARLIER)
     text = main_text(unrelated)
-    assert "Only 1 memory of the core is added" in text and "below the threshold" in text, text
+    assert "Only 8 memories of the core are added" in text and "below the threshold" in text, text
 
 
 def check_hooks(browser):
