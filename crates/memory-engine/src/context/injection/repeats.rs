@@ -30,13 +30,13 @@ pub(super) struct ShownMemories {
 
 impl ShownMemories {
     pub(super) fn as_block(&self, past: &BTreeSet<RecordId>) -> BlockMemories<'_> {
-        let mut block = BlockMemories::default();
-        block.core = self.core.iter().collect();
-        block.relevant = self.relevant.iter().collect();
-        block.summaries = self.summaries.iter().collect();
-        block.others = self.others.iter().collect();
-        block.past = past.clone();
-        block
+        BlockMemories {
+            core: self.core.iter().collect(),
+            relevant: self.relevant.iter().collect(),
+            summaries: self.summaries.iter().collect(),
+            others: self.others.iter().collect(),
+            past: past.clone(),
+        }
     }
 
     /// Adds the facts of the core again of which no message is among the included records. Returns true if there are
