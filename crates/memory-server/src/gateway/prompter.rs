@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use memory_engine::{
-    Clock, Injector, MemoryEngine, Record, RecordId, Result, Scope,
+    Clock, Injector, MemoryEngine, RecallQuery, Record, RecordId, Result, Scope,
     context::{IncomingMessage, Injection},
     scene::{SceneDetector, SessionLimits},
 };
@@ -77,6 +77,9 @@ impl Prompter {
         question: &str,
         deadline: Instant,
     ) -> (Prompt, Option<Injection>) {
+        // The rules read no more of a pasted document than the search does: a megabyte would take them seconds.
+        let question = RecallQuery::new(question).text;
+        let question = question.as_str();
         let mut degraded = Vec::new();
         if self.sessions.last_turn(&identity.address).is_none() {
             degraded.extend(self.restore_session(&identity.address, deadline).await);

@@ -46,6 +46,18 @@ async fn k17_the_injection_rule_depends_on_the_question() {
     assert_eq!(small_talk.header("x-memory-ids"), "");
 }
 
+/// The rules read the beginning and the end of a pasted document, and the upstream gets all of it.
+#[tokio::test]
+async fn a_question_behind_a_pasted_document_is_recognised() {
+    let chat = Chat::with_options(patient_options()).await;
+    let pasted = "2026-11-27 INFO request 17 was served in 3 ms\n".repeat(2_000);
+    let asked = format!("{pasted}Do you remember which instrument I play in the orchestra?");
+    let answer = chat.ask(&request("echo", &[user(&asked)])).await;
+    assert_eq!((answer.header("x-memory-rule"), answer.header("x-memory-degraded")), ("recall", ""));
+    let sent = chat.served.received.last()["messages"].to_string();
+    assert_eq!(sent.matches("request 17").count(), 2_000, "the document is passed on whole");
+}
+
 #[tokio::test]
 async fn k17_scenes_are_detected_and_survive_a_restart() {
     let chat = Chat::new().await;
