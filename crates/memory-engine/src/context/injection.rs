@@ -206,7 +206,9 @@ impl Injector {
         let mut shown = recalled.without_repeats(conversation, max_chars_each);
         let mut rendered = self.block.render_memories(block_language, shown.as_block(&recalled.past));
         // The core must not depend on a message for which there is no room.
-        if shown.restore_unstated_core(&rendered.included) {
+        let restored = shown.restore_unstated_core(&rendered.included);
+        if !restored.is_empty() {
+            recalled.consider(MemorySource::Core, &restored);
             rendered = self.block.render_memories(block_language, shown.as_block(&recalled.past));
         }
         let degraded = std::mem::take(&mut recalled.degraded);

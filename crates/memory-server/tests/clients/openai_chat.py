@@ -34,7 +34,7 @@ chat = client().chat.completions
 
 # Plain: the answer, what the client does not know, and what was injected.
 first = chat.with_raw_response.create(model="echo", messages=[user("我对海鲜过敏，住在柏林")])
-check("rule", first.headers["x-memory-rule"], "cold_start")
+check("rule", first.headers["x-memory-rule"], "nothing")
 check("answer", first.parse().choices[0].message.content, "好的: 我对海鲜过敏，住在柏林")
 check("unknown fields", first.parse().model_extra["x_unknown"], 1.5)
 

@@ -39,17 +39,18 @@ impl ShownMemories {
         }
     }
 
-    /// Adds the facts of the core again of which no message is among the included records. Returns true if there are
-    /// any.
-    pub(super) fn restore_unstated_core(&mut self, included: &[RecordId]) -> bool {
-        let is_unstated =
-            |(_, messages): &(Record, BTreeSet<RecordId>)| included.iter().all(|id| !messages.contains(id));
-        let (unstated, stated) = std::mem::take(&mut self.stated_core).into_iter().partition(is_unstated);
-        self.stated_core = stated;
-        let unstated: Vec<(Record, BTreeSet<RecordId>)> = unstated;
-        let is_any = !unstated.is_empty();
-        self.core.extend(unstated.into_iter().map(|(fact, _)| fact));
-        is_any
+    /// Adds the facts of the core again of which no message is among the included records, and returns them.
+    pub(super) fn restore_unstated_core(&mut self, included: &[RecordId]) -> Vec<Record> {
+        let mut restored = Vec::new();
+        self.stated_core.retain(|(fact, messages)| {
+            let is_stated = included.iter().any(|id| messages.contains(id));
+            if !is_stated {
+                restored.push(fact.clone());
+            }
+            is_stated
+        });
+        self.core.extend(restored.iter().cloned());
+        restored
     }
 }
 

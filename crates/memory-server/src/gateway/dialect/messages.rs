@@ -133,7 +133,8 @@ pub(super) fn append_marked(
     is_last: bool,
     part: &str,
 ) -> Vec<Edit> {
-    let moved_mark = if is_last { format!(r#","cache_control":{}"#, &body[mark.clone()]) } else { String::new() };
+    let value = body[mark.clone()].to_owned();
+    let moved_mark = if is_last { format!(r#","cache_control":{value}"#) } else { String::new() };
     let without_mark = is_last.then(|| Edit { range: mark, text: "null".to_owned() });
     if body[content.clone()].starts_with('"') {
         let edits = [
@@ -147,8 +148,13 @@ pub(super) fn append_marked(
     let mut edits = vec![append_part(body, content, part)];
     if let Some((kind, own_mark)) = last {
         edits.extend(without_mark);
-        if own_mark.is_none() {
-            edits.push(Edit::insert(range_of(body, kind).end, moved_mark));
+        match own_mark {
+            None => edits.push(Edit::insert(range_of(body, kind).end, moved_mark)),
+            // As good as none.
+            Some(mark) if is_last && mark.get() == "null" => {
+                edits.push(Edit { range: range_of(body, mark), text: value });
+            }
+            Some(_) => {}
         }
     }
     edits

@@ -164,6 +164,10 @@ fn a_cache_mark_of_the_whole_request_stays_before_the_block() {
         (r#""hi""#.to_owned(), format!("[{},{notes}]", text(&format!(r#","cache_control":{mark}"#)))),
         (format!("[{}]", text("")), format!("[{marked},{notes}]")),
         (format!("[{own}]"), format!("[{own},{notes}]")),
+        (
+            format!("[{}]", text(r#","cache_control":null"#)),
+            format!("[{},{notes}]", text(&format!(r#","cache_control":{mark}"#))),
+        ),
     ];
     for (content, expected) in moved {
         let body_after = body("null", &user(&expected));
