@@ -15,7 +15,7 @@ pub struct GatewayFrame {
     pub max_chars_each: usize,
     /// The lines before everything else.
     pub opening: String,
-    /// The heading above what always matters, without brackets.
+    /// The heading above the core, without brackets.
     pub core: String,
     /// The heading above the summaries, without brackets.
     pub summaries: String,

@@ -14,9 +14,9 @@ use crate::{
 /// A cut memory with fewer characters than this is left out.
 const CUT_MEMORY_MIN_CHARS: usize = 8;
 
-/// The form of memories in a prompt: what always matters, then summaries and memories with their times, in a frame that
-/// tells the model how to use them. The frame exists in Chinese and in English. Scenes other than the usual one are
-/// named, and a play is said to be none of reality.
+/// The form of memories in a prompt: the core, then summaries and memories with their times, in a frame that tells the
+/// model how to use them. The frame exists in Chinese and in English. Scenes other than the usual one are named, and a
+/// note says that a play is not real.
 ///
 /// A part without entries is left out; without any entry there is no text. If the budget is too small, the entries of
 /// the lowest rank are left out first, and a single entry that is too long is cut after a sentence.
@@ -53,7 +53,7 @@ impl Default for GatewayBlock {
 /// The memories of a block, each list best first.
 #[derive(Debug, Clone, Default)]
 pub struct BlockMemories<'r> {
-    /// What always matters. It ranks before everything else, and has no times.
+    /// Memories that belong in every prompt, such as allergies. They rank before all others, and have no times.
     pub core: Vec<&'r Record>,
     /// Memories that rank before the summaries and the other memories.
     pub relevant: Vec<&'r Record>,
@@ -178,7 +178,7 @@ impl GatewayBlock {
             }
         }
         left_out.reverse();
-        // The core keeps its order; the other parts are told in order of time.
+        // The core keeps its order; the other parts are sorted by time.
         ranked.sort_by_key(|entry| {
             (entry.part, is_past(entry), (entry.part != Part::Core).then(|| entry.record.position()))
         });

@@ -42,7 +42,7 @@ use crate::{
 pub struct InjectionRules {
     /// Scenes in which nothing is injected. Default: `meta`.
     pub silent: Vec<String>,
-    /// What is always true and always matters.
+    /// The core: the memories that each injection has.
     pub core: CoreRule,
     /// The first message of a conversation.
     pub cold_start: ColdStartRule,
@@ -56,8 +56,8 @@ pub struct InjectionRules {
     pub relevant: RelevantRule,
 }
 
-/// The rule for the core: pinned memories, and facts that always matter, such as allergies. It is part of every
-/// injection, whatever other rule applies.
+/// The rule for the core: pinned memories, and facts that belong in every prompt, such as allergies. Each injection has
+/// it, also if no other rule applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]

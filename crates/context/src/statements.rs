@@ -8,8 +8,9 @@ use memory_engine_text::SentenceRules;
 
 /// Minimum number of letters of a sentence that counts as a repetition: "Yes." stands in many texts.
 const MIN_LETTERS: usize = 4;
-/// The names of the user and of the model before the sentences of a summary.
-const SPEAKERS: [&str; 4] = ["User", "Assistant", "用户", "助手"];
+/// The names of the user, and of the model, before the sentences of a summary.
+const USER: [&str; 2] = ["User", "用户"];
+const MODEL: [&str; 2] = ["Assistant", "助手"];
 
 /// The sentences that a reader has already seen, compared by their letters.
 #[derive(Debug, Clone, Default)]
@@ -47,7 +48,7 @@ impl Statements {
     fn key(&self, sentence: &str) -> Option<String> {
         let unlabelled = sentence.split_once([':', '：']).filter(|(label, _)| {
             let name = label.rsplit(']').next().unwrap_or(label).trim();
-            SPEAKERS.contains(&name) || self.speakers.contains(name)
+            USER.contains(&name) || MODEL.contains(&name) || self.speakers.contains(name)
         });
         let text = unlabelled.map_or(sentence, |(_, rest)| rest);
         let letters: String = normalize(text).chars().filter(|c| c.is_alphanumeric()).collect();
@@ -66,11 +67,11 @@ pub fn without_replies(summary: &str) -> String {
         };
         let label = undated.split_once(": ").or_else(|| undated.split_once('：'));
         let said = match label.map(|(label, said)| (label.trim(), said)) {
-            Some(("Assistant" | "助手", said)) => {
+            Some((name, said)) if MODEL.contains(&name) => {
                 is_reply = true;
                 said
             }
-            Some(("User" | "用户", said)) => {
+            Some((name, said)) if USER.contains(&name) => {
                 is_reply = false;
                 said
             }

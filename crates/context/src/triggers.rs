@@ -36,7 +36,7 @@ pub(crate) struct Trigger {
     /// True if the phrase says what is searched for, so that it stays in the search text.
     searches_phrase: bool,
     /// True if the message must have no topic besides the phrase.
-    is_whole_message: bool,
+    needs_whole_message: bool,
 }
 
 /// A trigger for a feeling.
@@ -177,8 +177,8 @@ impl Trigger {
                 kept_words: kept_words.clone(),
             },
         };
-        let TriggerData { id, searches_phrase, whole_message: is_whole_message, .. } = data;
-        Self { id, matcher, searches_phrase, is_whole_message }
+        let TriggerData { id, searches_phrase, whole_message: needs_whole_message, .. } = data;
+        Self { id, matcher, searches_phrase, needs_whole_message }
     }
 
     /// Returns true if the trigger fires and the text has no topic besides its phrase.
@@ -189,7 +189,7 @@ impl Trigger {
 
     /// Returns true if the text has a phrase of the trigger, and no topic besides it if that is required.
     pub(crate) fn fires(&self, text: &PreparedText) -> bool {
-        if self.is_whole_message { self.is_whole_message(text) } else { self.find(text).is_some() }
+        if self.needs_whole_message { self.is_whole_message(text) } else { self.find(text).is_some() }
     }
 
     /// Returns the phrase in the text that fires the trigger.

@@ -1,4 +1,4 @@
-//! The core: what is always true of a user and always matters, within a small number of tokens.
+//! The core: the memories of a user that belong in every prompt, within a small number of tokens.
 
 use memory_engine_context::{EstimatedTokens, TokenCounter};
 use memory_engine_core::{
@@ -30,7 +30,7 @@ pub enum CoreClass {
     Wish,
     /// Name, language and home of the user.
     Identity,
-    /// An allergy or an illness of somebody close to the user.
+    /// An allergy or an illness of a person close to the user.
     OthersHealth,
     /// People and animals close to the user.
     People,
@@ -49,13 +49,13 @@ enum_names! {
 
 /// The slots of facts of the core. `family` stands for `family.wife` and the like, too.
 const HEALTH: &[&str] = &["allergy", "health", "medicine", "diet"];
-/// What the user does not eat or drink is a limit; what they like is not.
+/// Slots of limits if they are denied: "does not eat pork" is a limit, and "eats pork" is none.
 const HEALTH_IF_DENIED: &[&str] = &["eat", "drink"];
 const WISHES: &[&str] = &["wish", "remembered"];
 const IDENTITY: &[&str] = &["name", "nickname", "language", "home"];
 const PEOPLE: &[&str] = &["family", "relationship", "kin", "pet"];
 
-/// What is always true of a user and always matters: pinned memories, and the facts of certain attributes.
+/// The memories of a user that belong in every prompt: pinned memories, and facts of certain slots, such as allergies.
 ///
 /// Pinned memories come first, then the classes of [`CoreClass`]. Within a class, what the user said ranks before what
 /// a model or a tool said, then what was confirmed more often, then what is newer. Memories are taken in this order as
@@ -121,7 +121,7 @@ impl Core {
     }
 
     /// Classifies and ranks records, and marks those that fit.
-    fn ranked(records: Vec<Record>, now: Timestamp, max_tokens: usize) -> Self {
+    pub(crate) fn ranked(records: Vec<Record>, now: Timestamp, max_tokens: usize) -> Self {
         let mut classified: Vec<(CoreClass, Record)> = Vec::new();
         for record in records {
             let is_current = record.valid_until.is_none_or(|until| now < until);

@@ -29,7 +29,10 @@ use memory_engine_recall::{Degraded, Enhancement, RecallOptions, RecallQuery, Re
 use tokio::time::timeout;
 
 use crate::{
-    context::core::{Core, CoreClass, CoreEntry},
+    context::{
+        core::{Core, CoreClass, CoreEntry},
+        pinned::{MAX_PINNED, pinned_filter},
+    },
     engine::MemoryEngine,
 };
 use informative::most_informative;
@@ -190,7 +193,7 @@ impl Injector {
         let decision = self.rules.decide_in(message, language);
         let mut recalled = RecalledMemories::new(excluded.clone(), self.traces);
         // Replies of the model answer questions about the past, and belong to a play.
-        recalled.takes_replies = decision.rule != Rule::Relevant || message.scene == self.block.play;
+        recalled.includes_replies = decision.rule != Rule::Relevant || message.scene == self.block.play;
         if let Err(error) = self.engine.indexed_store().check_open("injection") {
             recalled.add_failure(&error);
         } else {
@@ -239,7 +242,7 @@ impl Injector {
         recalled.set_conversation(conversation.iter().map(|text| ContentHash::of(text)).collect());
         self.add_core(scope, message, recalled).await;
         self.recall_memories(scope, message, decision, conversation, recalled).await;
-        recalled.core_comes_first();
+        recalled.remove_core_from_others();
         if let Err(error) = self.add_updates(scope, message, recalled).await {
             recalled.add_failure(&error);
         }
@@ -247,15 +250,20 @@ impl Injector {
 
     /// Adds the memories that always matter, unless the conversation contains all that they are derived from.
     async fn add_core(&self, scope: &Scope, message: &IncomingMessage<'_>, recalled: &mut RecalledMemories) {
-        let core = match Core::load(&self.engine, scope, Some(message.scene), usize::MAX).await {
+        let core = if self.rules.core.enabled {
+            Core::load(&self.engine, scope, Some(message.scene), usize::MAX).await
+        } else {
+            let pinned = self.newest_records(scope, message, pinned_filter(), MAX_PINNED).await;
+            pinned.map(|pinned| Core::ranked(pinned, self.engine.settings().clock().now(), usize::MAX))
+        };
+        let core = match core {
             Ok(core) => core,
             Err(error) => return recalled.add_failure(&error),
         };
         let is_pinned = |entry: &CoreEntry| entry.class == CoreClass::Pinned;
-        let entries = core.entries.into_iter().filter(|entry| self.rules.core.enabled || is_pinned(entry));
         let mut tokens: BTreeMap<RecordId, usize> = BTreeMap::new();
         let mut records = Vec::new();
-        for entry in entries {
+        for entry in core.entries {
             let source = if is_pinned(&entry) { MemorySource::Pinned } else { MemorySource::Core };
             recalled.consider(source, std::slice::from_ref(&entry.record));
             tokens.insert(entry.record.id, entry.tokens);

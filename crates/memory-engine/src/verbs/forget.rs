@@ -236,8 +236,8 @@ impl MemoryEngine {
                     }
                     LinkedTurns::Keep => {}
                 }
-                for page in confirming.chunks(PAGE_ROWS) {
-                    removed += self.forget_page(&user, page, affected).await?;
+                for linked_page in confirming.chunks(PAGE_ROWS) {
+                    removed += self.forget_page(&user, linked_page, affected).await?;
                 }
             }
             removed += self.forget_page(scope, page, affected).await?;

@@ -30,7 +30,7 @@ owner_params! {
     }
 }
 
-/// What the prompt of every message has.
+/// The memories that the prompt of every message has.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct CoreReply {
     /// The memories by rank, also those that do not fit.

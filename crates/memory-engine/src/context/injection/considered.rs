@@ -96,7 +96,7 @@ impl RecalledMemories {
 
     /// Removes replies of the model, unless the message may ask for what it said.
     pub(super) fn remove_unasked_replies(&mut self, records: &mut Vec<Record>) {
-        if self.takes_replies {
+        if self.includes_replies {
             return;
         }
         let is_reply = |record: &Record| record.kind == Kind::TURN && record.role.as_ref() == Some(&Role::ASSISTANT);

@@ -20,8 +20,8 @@ pub(super) struct RecalledMemories {
     /// The memories of which a part does not hold any more.
     pub(super) past: BTreeSet<RecordId>,
     pub(super) degraded: Vec<Degraded>,
-    /// True if the message may ask for what the model said.
-    pub(super) takes_replies: bool,
+    /// True if replies of the model may be injected: the message may ask for them.
+    pub(super) includes_replies: bool,
     /// The texts that the conversation already contains.
     conversation: BTreeSet<ContentHash>,
     /// Records that are not injected.
@@ -40,7 +40,7 @@ impl RecalledMemories {
             others: Vec::new(),
             past: BTreeSet::new(),
             degraded: Vec::new(),
-            takes_replies: true,
+            includes_replies: true,
             conversation: BTreeSet::new(),
             excluded,
             considered: traces.then(Vec::new),
@@ -68,7 +68,7 @@ impl RecalledMemories {
     }
 
     /// Removes the memories of the core from the other lists.
-    pub(super) fn core_comes_first(&mut self) {
+    pub(super) fn remove_core_from_others(&mut self) {
         for list in [&mut self.relevant, &mut self.summaries, &mut self.others] {
             list.retain(|record| self.core.iter().all(|core| core.id != record.id));
         }
