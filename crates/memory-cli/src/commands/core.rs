@@ -35,7 +35,7 @@ pub(crate) struct CoreCommand {
 
 impl CoreCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.scope()?;
+        let scope = self.scope.address()?;
         let engine = self.database.open_without_indexes().await?;
         let core = Core::load(&engine, &scope, self.from_scene.as_deref(), self.max_tokens).await?;
         self.report.print(&core.entries, || {

@@ -30,7 +30,7 @@ use tokio::time::timeout;
 
 use crate::{
     context::{
-        core::{Core, CoreClass, CoreEntry},
+        core::{Core, CoreClass},
         pinned::{MAX_PINNED, pinned_filter},
     },
     engine::MemoryEngine,
@@ -260,11 +260,10 @@ impl Injector {
             Ok(core) => core,
             Err(error) => return recalled.add_failure(&error),
         };
-        let is_pinned = |entry: &CoreEntry| entry.class == CoreClass::Pinned;
         let mut tokens: BTreeMap<RecordId, usize> = BTreeMap::new();
         let mut records = Vec::new();
         for entry in core.entries {
-            let source = if is_pinned(&entry) { MemorySource::Pinned } else { MemorySource::Core };
+            let source = if entry.class == CoreClass::Pinned { MemorySource::Pinned } else { MemorySource::Core };
             recalled.consider(source, std::slice::from_ref(&entry.record));
             tokens.insert(entry.record.id, entry.tokens);
             records.push(entry.record);

@@ -54,6 +54,9 @@ pub(super) async fn core(
     State(engine): State<MemoryEngine>,
     OwnerQuery { scope, params }: OwnerQuery<CoreQuery>,
 ) -> Result<Json<CoreReply>, Fault> {
+    if scope.user_name().is_none() {
+        return Err(Fault::bad_request("name the user in `user_id`: the core is that of one person"));
+    }
     let max_tokens = check_limit(params.max_tokens.unwrap_or(CoreRule::default().max_tokens), MAX_TOKENS)?;
     let core = Core::load(&engine, &scope, params.from_scene.as_deref(), max_tokens).await?;
     let memories = core.entries.into_iter().map(|entry| CoreMemory {

@@ -205,6 +205,13 @@ async fn the_core_is_listed_by_rank() {
     assert_eq!(narrow.iter().filter(|(_, fits)| *fits).count(), 1, "{narrow:?}");
     let (status, reply) = server.send(Request::get("/api/records/core?user_id=lin&max_tokens=0"), "").await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+    let tenant = Access::tenant("desk", "acme").unwrap();
+    let key = ApiKey::generate();
+    let guard = Guard::keys(KeyRing::default().with_key(&key, tenant));
+    let router = Server::new(server.engine.clone(), guard).records(Records::new(server.engine.clone())).router();
+    let everyone = Fixture { engine: server.engine.clone(), router, key: key.reveal().to_owned() };
+    let (status, reply) = everyone.send(Request::get("/api/records/core"), "").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "of nobody in particular: {reply}");
     let (status, _) = server.send(Request::get("/api/records/core?user_id=wang"), "").await;
     assert_eq!(status, StatusCode::FORBIDDEN);
 }
