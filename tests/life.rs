@@ -19,6 +19,8 @@ mod fixtures;
 mod models;
 #[path = "life/profile.rs"]
 mod profile;
+#[path = "life/recall.rs"]
+mod recall;
 #[path = "life/reembedding.rs"]
 mod reembedding;
 #[path = "life/retention.rs"]
@@ -80,6 +82,8 @@ fn main() {
         models::r15_busy_model_is_retried_after_its_delay,
         models::r15_broken_model_falls_back_and_graph_waits,
         models::r15_silent_model_delays_nothing,
+        recall::m8_a_topic_finds_what_limits_the_answer,
+        recall::an_outdated_statement_comes_after_what_holds_now,
         reembedding::embedder_change_under_load_loses_nothing,
         reembedding::interrupted_fill_continues,
         reembedding::one_process_fills_while_another_serves,

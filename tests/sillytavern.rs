@@ -147,6 +147,10 @@ async fn m3_m5_m8_case_a_clear_query_across_days(test_db: TestDatabase) {
     holds(&found, QueryForm::Question, "peanuts");
     let prompt = found.inject(&chat(&["What do you recommend for dinner?"]));
     assert_eq!((prompt.len(), prompt[0].role.as_str(), &prompt[0].content), (2, "system", &found.text));
+    for (message, words) in [("今晚外卖点啥", "海鲜"), ("any snack ideas?", "peanuts")] {
+        let found = memory.before_generation(&chat(&[message])).await;
+        holds(&found, QueryForm::Question, words);
+    }
     change(&memory, |settings| (settings.limit, settings.inject_chars) = (1, 60));
     let found = memory.before_generation(&chat(&["What do you recommend for dinner?"])).await;
     assert!(found.memories.len() == 1 && found.text.chars().count() <= 60, "{}", found.text);

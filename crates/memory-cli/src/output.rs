@@ -217,7 +217,7 @@ fn hit_cells(hit: &RecallHit, zone: &TimeZone) -> [String; 5] {
         found_by(hit),
         record.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M").to_string(),
         shorten(speaker, 40),
-        format!("{scene}{}", shorten(&record.text, 160)),
+        format!("{scene}{}{}", shorten(&record.text, 160), if hit.outdated { " (outdated)" } else { "" }),
     ]
 }
 

@@ -92,6 +92,8 @@ pub struct RecallHit {
     pub found_by: Vec<RetrieverHit>,
     /// The better hit that it repeats, if any.
     pub repeats: Option<RecordId>,
+    /// True if a part of what it states does not hold any more. What holds now comes before it.
+    pub outdated: bool,
     /// Its rank after each step: fused, ranked, reranked, boosted, selected. Empty unless the query
     /// [asks for a trace](crate::RecallQuery::with_trace); an explanation always has it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -109,6 +111,23 @@ impl HasRankTrace for RecallHit {
 }
 
 impl RecallHit {
+    /// A record that no retriever has scored.
+    pub(crate) fn without_scores(record: Record) -> Self {
+        Self {
+            record,
+            relevant: false,
+            relevance: 0.0,
+            score: Score::new(0.0),
+            reranked: None,
+            features: Vec::new(),
+            boosts: Vec::new(),
+            found_by: Vec::new(),
+            repeats: None,
+            outdated: false,
+            ranks: Vec::new(),
+        }
+    }
+
     /// The text of the record.
     pub fn text(&self) -> &str {
         &self.record.text
@@ -173,6 +192,10 @@ pub enum Retriever {
     Graph,
     /// By a hit right before or after it.
     Neighbor,
+    /// By a topic that the query raises, such as food: a statement that limits or shapes the answer.
+    Topic,
+    /// By an outdated hit that it updates.
+    Update,
 }
 
 enum_names! {
@@ -181,6 +204,8 @@ enum_names! {
         Vector => "vector",
         Graph => "graph",
         Neighbor => "neighbor",
+        Topic => "topic",
+        Update => "update",
     }
 }
 

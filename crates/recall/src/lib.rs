@@ -32,7 +32,9 @@ mod rewrite;
 mod run;
 mod select;
 mod time_travel;
+mod topics;
 mod trace;
+mod updates;
 mod warm_up;
 
 pub use enhance::{EnhancedRecall, Enhancement, QueryForm};
@@ -50,4 +52,5 @@ pub use ranking_step::{RankingStep, StepRank};
 pub use read_scope::ReadScope;
 #[cfg(feature = "llm")]
 pub use rewrite::Rewrite;
+pub use updates::Update;
 pub use warm_up::WarmUp;

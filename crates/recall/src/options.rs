@@ -92,6 +92,9 @@ pub struct RecallOptions {
     /// Strength of the diversity of the hits (0–1): a hit loses score by its similarity to a better one. 0 turns it
     /// off. Default: 1.
     pub diversity: f64,
+    /// Maximum number of statements that are added because they matter for the topic of the query, such as an allergy
+    /// for "any snack ideas?". They share no word with the query. 0 turns them off. Default: 3.
+    pub topic_limit: usize,
 }
 
 impl Default for RecallOptions {
@@ -120,6 +123,7 @@ impl Default for RecallOptions {
             speaker_boost: 1.2,
             min_relevance: 0.2,
             diversity: 1.0,
+            topic_limit: 3,
         }
     }
 }
@@ -200,6 +204,7 @@ setters! {
     with_speaker_boost => speaker_boost: f64;
     with_min_relevance => min_relevance: f64;
     with_diversity => diversity: f64;
+    with_topic_limit => topic_limit: usize;
 }
 
 /// A duration as a number of seconds.

@@ -12,6 +12,7 @@ use crate::{
     query::RecallQuery,
     read_scope::ReadScope,
     recall::recall,
+    updates::{Update, updates},
     warm_up::{WarmUp, warm_up},
 };
 
@@ -73,6 +74,15 @@ impl RecallPipeline {
     pub async fn facts(&self, scope: &Scope, query: &GraphFactsQuery) -> Result<GraphFacts> {
         let scope = ReadScope::resolve(&self.parts.store, scope).await?;
         facts(&self.parts.store, &scope, query).await
+    }
+
+    /// Returns the messages among these that state what does not hold any more, each with what holds now.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn updates(&self, scope: &Scope, messages: &[RecordId]) -> Result<Vec<Update>> {
+        let scope = ReadScope::resolve(&self.parts.store, scope).await?;
+        updates(&self.parts.store, &scope, messages).await
     }
 
     /// Loads what the first recall would load, without its deadline: the dictionaries of the analyzer and the indexes

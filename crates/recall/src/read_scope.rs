@@ -160,6 +160,12 @@ impl ReadScope {
         Ok(records.into_iter().map(|record| record.filter(|record| self.is_visible(record))).collect())
     }
 
+    /// Returns the ids of the records derived from these, in any state. They are not checked for visibility: pass them
+    /// to [`get`](Self::get).
+    pub(crate) async fn derived(&self, store: &IndexedStore, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        store.records().derived(&self.scope, ids).await
+    }
+
     /// Returns the record with this id, and whether it is visible: for explanations of what is not found.
     pub(crate) async fn locate(&self, store: &IndexedStore, id: RecordId) -> Result<Option<(Record, bool)>> {
         let record = store.get(&self.scope, id).await?;

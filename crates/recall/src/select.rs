@@ -26,7 +26,9 @@ impl RecallRun<'_> {
         if self.plan.ranks_by_features() {
             self.rerank_best(&mut ranked).await;
         }
-        Ok(self.select_ranked(ranked))
+        let hits = self.select_ranked(ranked);
+        let hits = self.with_topic_hits(hits).await;
+        Ok(self.with_updates(hits).await)
     }
 
     /// Boosts the candidates and reorders the best for diversity.
@@ -117,8 +119,19 @@ fn into_hit(ranked: RankedCandidate, boosts: &Boosts<'_>, min_relevance: f64) ->
     let boosts = boosts.of(&record);
     let score = Score::new(boosts.iter().fold(score, |score, boost| score * boost.factor));
     let relevant = relevance >= min_relevance;
-    let hit =
-        RecallHit { record, score, reranked, relevant, relevance, features, boosts, found_by, repeats: None, ranks };
+    let hit = RecallHit {
+        record,
+        score,
+        reranked,
+        relevant,
+        relevance,
+        features,
+        boosts,
+        found_by,
+        repeats: None,
+        outdated: false,
+        ranks,
+    };
     (hit, content)
 }
 

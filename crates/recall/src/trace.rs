@@ -48,6 +48,10 @@ pub(crate) enum Stage {
     /// The keyword searches for each sentence of the query.
     Sentences,
     Rerank,
+    /// The statements that matter for the topic of the query.
+    Topics,
+    /// What replaced the statements that were found.
+    Updates,
 }
 
 impl Stage {
@@ -68,6 +72,8 @@ impl Stage {
             Self::Tokens => "tokens",
             Self::Sentences => "sentences",
             Self::Rerank => "rerank",
+            Self::Topics => "topics",
+            Self::Updates => "updates",
         }
     }
 
@@ -79,7 +85,7 @@ impl Stage {
             Self::Neighbors => NEIGHBORS_SHARE,
             Self::Terms | Self::Tokens | Self::Sentences => SENTENCES_SHARE,
             Self::Rerank => RERANK_SHARE,
-            Self::Fetch => 1.0,
+            Self::Fetch | Self::Topics | Self::Updates => 1.0,
         }
     }
 }

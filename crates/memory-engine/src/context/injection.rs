@@ -441,6 +441,7 @@ impl Injector {
         match outcome {
             Ok(recall) => {
                 recalled.consider_hits(&recall.hits);
+                recalled.past.extend(recall.hits.iter().filter(|hit| hit.outdated).map(|hit| hit.record.id));
                 // What repeats a better hit is relevant, too, but says nothing new.
                 let relevant = recall.relevant().filter(|hit| hit.repeats.is_none());
                 let mut relevant: Vec<Record> = relevant.map(|hit| hit.record.clone()).collect();

@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 use memory_engine::{
-    Field, Filter, Kind, MemoryEngine, Record, Result, ScanQuery, Scope, State,
+    Field, Filter, Kind, MemoryEngine, RecallHit, Record, Result, ScanQuery, Scope, State,
     context::{TokenCounter, quoted},
     enrichment,
 };
@@ -97,6 +97,12 @@ pub(super) fn line(record: &Record, zone: &TimeZone) -> String {
     let scene = scene.map(|scene| format!("[{scene}] ")).unwrap_or_default();
     let speaker = speaker(record).map(|name| format!("{}: ", safe(name))).unwrap_or_default();
     format!("- {time} {scene}{speaker}{}", safe(&record.text))
+}
+
+/// Returns the line of a hit, which says that it is outdated if it is.
+pub(super) fn hit_line(hit: &RecallHit, zone: &TimeZone) -> String {
+    let line = line(&hit.record, zone);
+    if hit.outdated { format!("{line} (outdated)") } else { line }
 }
 
 fn speaker(record: &Record) -> Option<&str> {

@@ -104,7 +104,7 @@ async fn recall_about(memory: &ToolContext, caller: &Caller, arguments: &JsonObj
     let query = RecallQuery::new(topic).with_limit(MAX_TOPIC_MEMORIES);
     let recall = memory.engine.recall(&caller.own_scope()?, query).await?;
     let relevant = recall.hits.iter().filter(|hit| hit.relevant);
-    let lines: Vec<String> = relevant.map(|hit| markdown::line(&hit.record, &memory.zone())).collect();
+    let lines: Vec<String> = relevant.map(|hit| markdown::hit_line(hit, &memory.zone())).collect();
     let (lines, omitted) = markdown::within_tokens(lines, TOPIC_TOKENS, memory.counter.as_ref());
     let memories = match (lines.is_empty(), omitted) {
         (true, _) => "No memory is about this topic.".to_owned(),

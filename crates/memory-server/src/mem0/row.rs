@@ -96,6 +96,9 @@ pub(super) struct MemoryRow {
     /// Says that a requested change waits until a person accepts it.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'static str>,
+    /// True if a part of it does not hold any more. The memory that holds now comes before it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    outdated: bool,
 }
 
 /// The fields that only the platform shows.
@@ -162,11 +165,16 @@ impl MemoryRow {
             }),
             score: None,
             message: None,
+            outdated: false,
         }
     }
 
     pub(super) fn with_message(self, message: &'static str) -> Self {
         Self { message: Some(message), ..self }
+    }
+
+    pub(super) fn outdated(self) -> Self {
+        Self { outdated: true, ..self }
     }
 
     pub(super) fn with_score(self, score: SearchScore) -> Self {

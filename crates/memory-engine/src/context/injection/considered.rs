@@ -2,7 +2,7 @@
 
 use memory_engine_context::{InjectionDecision, RenderedBlock};
 use memory_engine_core::{Kind, Language, Record, RecordId, Role};
-use memory_engine_recall::RecallHit;
+use memory_engine_recall::{RecallHit, Retriever};
 
 use super::{
     Injector,
@@ -36,6 +36,16 @@ impl Injector {
             max_chars_each: frame.max_chars_each,
             considered,
         })
+    }
+}
+
+/// Returns why a hit is considered.
+fn source_of(hit: &RecallHit) -> MemorySource {
+    let is_found_by = |retriever| hit.found_by.iter().any(|found| found.retriever == retriever);
+    match (is_found_by(Retriever::Update), is_found_by(Retriever::Topic)) {
+        (true, _) => MemorySource::Update,
+        (false, true) => MemorySource::Topic,
+        (false, false) => MemorySource::Search,
     }
 }
 
@@ -74,7 +84,7 @@ impl RecalledMemories {
         }
         for hit in hits {
             let record = std::slice::from_ref(&hit.record);
-            self.consider(MemorySource::Search, record);
+            self.consider(source_of(hit), record);
             if !hit.relevant {
                 self.reject(record, MemoryOutcome::NotRelevant);
             }

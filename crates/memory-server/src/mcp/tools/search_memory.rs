@@ -66,11 +66,15 @@ struct MemoryHit {
     score: f64,
     /// True if the memory is relevant to the query, and not only the best one available
     relevant: bool,
+    /// True if a part of it does not hold any more; the memory that holds now comes before it
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    outdated: bool,
 }
 
 impl From<&RecallHit> for MemoryHit {
     fn from(hit: &RecallHit) -> Self {
-        Self { memory: Memory::from(&hit.record), score: rounded(hit.score), relevant: hit.relevant }
+        let RecallHit { record, score, relevant, outdated, .. } = hit;
+        Self { memory: Memory::from(record), score: rounded(*score), relevant: *relevant, outdated: *outdated }
     }
 }
 
@@ -85,7 +89,8 @@ pub(super) fn tool() -> Tool {
     let description = "Searches earlier messages, notes and facts about the user, in any language. \
         Use it whenever the user refers to something from before, or when knowing them better would make a better \
         answer. \
-        Memories that are not `relevant` are only the nearest ones. If none is relevant, say so, and make nothing up.";
+        Memories that are not `relevant` are only the nearest ones. If none is relevant, say so, and make nothing up. \
+        What is `outdated` held earlier, and does not any more.";
     build_tool::<Arguments, SearchResult>(NAME, "Search memory", description, read_only())
 }
 

@@ -1,0 +1,332 @@
+//! Topics: statements of the user that matter for a message although they share no word with it.
+//!
+//! "Any snack ideas?" raises the topic food, for which "shrimp makes my throat swell" matters. A language model would see
+//! that by itself; here the data files say which messages raise a topic, which words its statements contain, and which of
+//! them constrain the answer.
+
+use std::{cmp::Reverse, sync::LazyLock};
+
+use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, Role, ScanQuery, Score, text::is_han};
+use memory_engine_keyword_store::{Clause, KeywordQuery};
+use memory_engine_text::{RegexError, RegexIndex, RegexOptions, Words};
+use rustc_hash::FxHashSet;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use crate::{
+    hit::{RecallHit, Retriever, RetrieverHit},
+    run::RecallRun,
+    trace::Stage,
+};
+
+/// Memory limit of the compiled expressions that are kept, in bytes.
+const KEPT_EXPRESSIONS_MAX_BYTES: usize = 1 << 20;
+/// Maximum length of a message that seeks something without saying so, in characters.
+const FRAGMENT_MAX_CHARS: usize = 100;
+/// Minimum length of such a message. Fewer words name what is searched for, and no situation.
+const FRAGMENT_MIN_WORDS: usize = 3;
+const FRAGMENT_MIN_HAN: usize = 5;
+/// Maximum length of a message that can raise a topic, in bytes. A longer one says enough by its own words.
+const MESSAGE_MAX_BYTES: usize = 2000;
+/// Number of the user's latest turns and facts among which statements are sought without a search.
+const LATEST_STATEMENTS: usize = 200;
+/// Maximum length of a statement, in bytes. A longer text is a letter or a document.
+const STATEMENT_MAX_BYTES: usize = 2000;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TopicFile {
+    seeks: Vec<String>,
+    tells: Vec<String>,
+    knowledge: Vec<String>,
+    attitudes: Vec<String>,
+    rejects: Vec<String>,
+    constraints: Vec<ConstraintData>,
+    topics: Vec<TopicData>,
+}
+
+/// The part of one language of a kind of constraint, such as an allergy.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConstraintData {
+    /// The names of the topics for which it matters.
+    topics: Words,
+    signs: Words,
+    #[serde(rename = "match")]
+    forms: Vec<String>,
+}
+
+/// The part of one language of a topic. The data file describes the fields.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TopicData {
+    name: String,
+    asks: Vec<String>,
+    #[serde(default)]
+    raises: Vec<String>,
+    words: Words,
+    #[serde(default)]
+    signs: Words,
+    #[serde(default)]
+    constraints: Vec<String>,
+}
+
+memory_engine_text::data!(DATA: TopicFile = "en/topics.toml", "zh/topics.toml");
+
+/// What an expression of the data files says about the text that it matches.
+#[derive(Debug, Clone, Copy)]
+enum Meaning {
+    /// A message seeks something.
+    Seeks,
+    /// A message that seeks something raises the topic.
+    Asks(usize),
+    /// A message raises the topic.
+    Raises(usize),
+    /// A message tells something, and seeks nothing by that.
+    Tells,
+    /// A message raises no topic.
+    AboutTheWorld,
+    /// A statement says something about its speaker.
+    Attitude,
+    /// A text is no statement.
+    Rejected,
+    /// A statement contains a word of the topic.
+    Word(usize),
+    /// A statement constrains the answer to a message of the topic.
+    Constraint(usize),
+    /// A statement constrains the answer to a message of the topics of this kind of constraint.
+    SharedConstraint(&'static ConstraintData),
+}
+
+struct Expressions {
+    index: RegexIndex,
+    meanings: Vec<Meaning>,
+    /// The names of the topics. A topic of several languages has one name.
+    names: Vec<&'static str>,
+}
+
+static EXPRESSIONS: LazyLock<Option<Expressions>> = LazyLock::new(|| Expressions::new().ok());
+
+impl Expressions {
+    fn new() -> std::result::Result<Self, RegexError> {
+        let mut names: Vec<&'static str> = Vec::new();
+        let (mut texts, mut meanings) = (Vec::new(), Vec::new());
+        let mut add = |expressions: &[String], meaning: Meaning| {
+            for expression in expressions {
+                // Long expressions are written in several lines.
+                texts.push(expression.replace('\n', ""));
+                meanings.push(meaning);
+            }
+        };
+        add(&DATA.seeks, Meaning::Seeks);
+        add(&DATA.tells, Meaning::Tells);
+        add(&DATA.knowledge, Meaning::AboutTheWorld);
+        add(&DATA.attitudes, Meaning::Attitude);
+        add(&DATA.rejects, Meaning::Rejected);
+        for data in &DATA.constraints {
+            add(&data.forms, Meaning::SharedConstraint(data));
+        }
+        for data in &DATA.topics {
+            let topic = names.iter().position(|name| *name == data.name).unwrap_or(names.len());
+            if topic == names.len() {
+                names.push(&data.name);
+            }
+            add(&data.asks, Meaning::Asks(topic));
+            add(&data.raises, Meaning::Raises(topic));
+            add(&data.constraints, Meaning::Constraint(topic));
+            add(&word_expression(&data.words), Meaning::Word(topic));
+        }
+        let index = RegexOptions::ignoring_case().index(&texts, KEPT_EXPRESSIONS_MAX_BYTES)?;
+        Ok(Self { index, meanings, names })
+    }
+
+    fn meanings_in(&self, text: &str) -> Vec<Meaning> {
+        self.index.matches(&text.replace('’', "'")).into_iter().map(|position| self.meanings[position]).collect()
+    }
+}
+
+/// Returns an expression for the words of a topic; none if it has no words. English words also match in the plural.
+fn word_expression(words: &Words) -> Vec<String> {
+    let alternatives: Vec<String> = words.iter().map(regex_of_word).collect();
+    if alternatives.is_empty() { Vec::new() } else { vec![alternatives.join("|")] }
+}
+
+fn regex_of_word(word: &str) -> String {
+    if word.is_ascii() { format!(r"\b{word}(?:s|es)?\b") } else { word.to_owned() }
+}
+
+/// The topics that a message raises.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Topics {
+    /// Indexes into the names of the topics.
+    indexes: Vec<usize>,
+    names: Vec<&'static str>,
+}
+
+/// How much a statement matters for a topic, in ascending order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Weight {
+    /// Says what its speaker likes, does, owns or is.
+    Preference,
+    /// Limits what would be a good answer: an allergy, a fear, a budget.
+    Constraint,
+    /// A constraint that contains a word of the topic.
+    ConstraintOfTopic,
+}
+
+impl Topics {
+    /// Returns the topics that a message raises; `None` if it raises none.
+    pub(crate) fn of_message(text: &str) -> Option<Self> {
+        if text.len() > MESSAGE_MAX_BYTES {
+            return None;
+        }
+        let expressions = EXPRESSIONS.as_ref()?;
+        let (mut seeks, mut tells, mut asked, mut indexes) = (false, false, Vec::new(), Vec::new());
+        for meaning in expressions.meanings_in(text) {
+            match meaning {
+                Meaning::AboutTheWorld => return None,
+                Meaning::Seeks => seeks = true,
+                Meaning::Tells => tells = true,
+                Meaning::Asks(topic) => asked.push(topic),
+                Meaning::Raises(topic) => indexes.push(topic),
+                Meaning::Attitude
+                | Meaning::Rejected
+                | Meaning::Word(_)
+                | Meaning::Constraint(_)
+                | Meaning::SharedConstraint(_) => {}
+            }
+        }
+        if seeks || (!tells && is_fragment(text)) {
+            indexes.append(&mut asked);
+        }
+        indexes.sort_unstable();
+        indexes.dedup();
+        let names = indexes.iter().map(|topic| expressions.names[*topic]).collect();
+        (!indexes.is_empty()).then_some(Self { indexes, names })
+    }
+
+    /// Returns the words to search for, of all languages.
+    pub(crate) fn search_words(&self) -> Vec<&'static str> {
+        let constraints = DATA.constraints.iter().filter(|data| self.are_limited_by(data));
+        let topics = DATA.topics.iter().filter(|data| self.names.contains(&data.name.as_str()));
+        let words = topics.flat_map(|data| data.words.iter().chain(data.signs.iter()));
+        constraints.flat_map(|data| data.signs.iter()).chain(words).collect()
+    }
+
+    /// Returns how much a record matters for the topics; `None` if it does not.
+    pub(crate) fn weight_of(&self, record: &Record) -> Option<Weight> {
+        let (mut has_word, mut constrains) = (false, false);
+        // A fact is about the user, whatever its words.
+        let mut is_about_speaker = record.kind == Kind::FACT;
+        for meaning in EXPRESSIONS.as_ref()?.meanings_in(&record.text) {
+            match meaning {
+                Meaning::Rejected => return None,
+                Meaning::Attitude => is_about_speaker = true,
+                Meaning::Word(topic) => has_word |= self.indexes.contains(&topic),
+                Meaning::Constraint(topic) => constrains |= self.indexes.contains(&topic),
+                Meaning::SharedConstraint(data) => constrains |= self.are_limited_by(data),
+                Meaning::Seeks | Meaning::Tells | Meaning::AboutTheWorld | Meaning::Asks(_) | Meaning::Raises(_) => {}
+            }
+        }
+        match (constrains, has_word) {
+            (true, true) => Some(Weight::ConstraintOfTopic),
+            (true, false) => Some(Weight::Constraint),
+            (false, true) if is_about_speaker => Some(Weight::Preference),
+            (false, _) => None,
+        }
+    }
+
+    fn are_limited_by(&self, constraint: &ConstraintData) -> bool {
+        self.names.iter().any(|name| constraint.topics.contains(name))
+    }
+}
+
+/// Returns true for a short message that can seek something without saying so: "three days in Lisbon".
+fn is_fragment(text: &str) -> bool {
+    let han = text.chars().filter(|c| is_han(*c)).count();
+    let words = text.split_whitespace().count();
+    text.chars().count() <= FRAGMENT_MAX_CHARS && (words >= FRAGMENT_MIN_WORDS || han >= FRAGMENT_MIN_HAN)
+}
+
+impl RecallRun<'_> {
+    /// Puts the statements that matter for the topic of the query behind the relevant hits, and before the others. The
+    /// hits stay as they are if the query raises no topic, or if the statements cannot be read in time.
+    pub(crate) async fn with_topic_hits(&mut self, hits: Vec<RecallHit>) -> Vec<RecallHit> {
+        let limit = self.plan.options.topic_limit;
+        // The topics of a dialogue before the question are not those of the question.
+        let is_past_or_dialogue = self.plan.query.as_of.is_some() || self.plan.query.has_context;
+        if limit == 0 || !self.plan.ranks_by_features() || is_past_or_dialogue {
+            return hits;
+        }
+        let Some(topics) = Topics::of_message(&self.plan.query.text) else { return hits };
+        let started = Instant::now();
+        let outcome = self.trace.limit(Stage::Topics, self.topic_statements(&topics)).await;
+        let statements = self.trace.finish(Stage::Topics, started, outcome);
+        self.insert_statements(hits, statements, limit)
+    }
+
+    /// Returns the records that matter for the topics, the weightiest and then the newest first.
+    async fn topic_statements(&self, topics: &Topics) -> Result<Vec<Record>> {
+        let words = topics.search_words().join(" ");
+        let clauses = self.parts.store.analysis().query_clauses(words).await?;
+        let terms = clauses.into_iter().flat_map(|clause| clause.terms).collect();
+        let query = KeywordQuery::new(vec![Clause { terms, weight: 1.0 }], self.plan.max_candidates);
+        let query = query.with_filter(self.plan.filter.clone());
+        let hits = self.scope.search_keywords(self.parts.store.keywords().as_ref(), query).await?;
+        let ids: Vec<RecordId> = hits.into_iter().map(|hit| hit.id).collect();
+        let found = self.records(&ids).await?.into_iter().flatten();
+        // Expressions match more than the words that were searched for.
+        let is_stated = Filter::In(Field::Kind, vec![Kind::TURN.as_str().into(), Kind::FACT.as_str().into()]);
+        let latest = ScanQuery::newest(LATEST_STATEMENTS)
+            .with_filter(self.plan.filter.clone().into_iter().fold(is_stated, Filter::and));
+        let latest = self.scope.scan(&self.parts.store, &latest).await?.records;
+        let mut seen = FxHashSet::default();
+        let mut statements: Vec<(Weight, Record)> = found
+            .chain(latest)
+            .filter(|record| seen.insert(record.id))
+            .filter(|record| is_statement(record) && self.plan.admits(record))
+            .filter_map(|record| Some((topics.weight_of(&record)?, record)))
+            .collect();
+        statements.sort_by_key(|(weight, record)| Reverse((*weight, record.occurred_at, record.id)));
+        Ok(without_sources(statements.into_iter().map(|(_, record)| record).collect()))
+    }
+
+    /// Inserts up to `limit` statements behind the relevant hits. One that is a hit already is moved and counts as
+    /// relevant.
+    fn insert_statements(&self, hits: Vec<RecallHit>, statements: Vec<Record>, limit: usize) -> Vec<RecallHit> {
+        let (mut placed, mut others): (Vec<RecallHit>, Vec<RecallHit>) = hits.into_iter().partition(|hit| hit.relevant);
+        let known: FxHashSet<RecordId> = placed.iter().map(|hit| hit.record.id).collect();
+        let score = placed.last().or(others.first()).map_or(Score::new(1.0), |hit| hit.score);
+        let unknown = statements.into_iter().filter(|record| !known.contains(&record.id));
+        for (record, rank) in unknown.take(limit).zip(1..) {
+            let other = others.iter().position(|hit| hit.record.id == record.id).map(|index| others.remove(index));
+            let mut hit = other.unwrap_or_else(|| RecallHit::without_scores(record));
+            hit.relevant = true;
+            hit.relevance = hit.relevance.max(self.plan.options.min_relevance);
+            hit.score = score;
+            hit.repeats = None;
+            hit.found_by.push(RetrieverHit { retriever: Retriever::Topic, rank, score });
+            placed.push(hit);
+        }
+        placed.extend(others);
+        placed.truncate(self.plan.limit);
+        placed
+    }
+}
+
+/// Returns true for a record that states something about the user in the user's words, or in those of a fact.
+fn is_statement(record: &Record) -> bool {
+    let is_derived_text = [Kind::SUMMARY, Kind::CHUNK, Kind::PROFILE].contains(&record.kind);
+    !is_derived_text && record.text.len() <= STATEMENT_MAX_BYTES && record.role.as_ref() != Some(&Role::ASSISTANT)
+}
+
+/// Removes the turns from which a fact of the list was read.
+fn without_sources(mut statements: Vec<Record>) -> Vec<Record> {
+    let facts = statements.iter().filter(|record| record.kind == Kind::FACT);
+    let sources: FxHashSet<RecordId> = facts.flat_map(|fact| fact.derived_from.iter().copied()).collect();
+    statements.retain(|record| !sources.contains(&record.id));
+    statements
+}
+
+#[cfg(test)]
+mod tests;
