@@ -62,7 +62,7 @@ pub(super) fn routes() -> Routes<Mem0> {
         delete "/memories/{id}" => delete, "deleteMemory", "Deletes a memory.", query LinkedParam => Confirmation;
         get "/memories/{id}/history" => history, "memoryHistory", "Returns the history of a memory, even a deleted one."
             => Vec<HistoryRow>;
-        post "/search" => search, "searchMemories", "Searches memories.", body SearchRequest => Results<MemoryRow>;
+        post "/search" => search, "searchMemories", "Searches memories.", body SearchRequest => SearchResults;
         post "/reset" => reset, "reset", "Deletes everything. Needs a key of a whole tenant." => Confirmation;
         get "/entities" => entities, "listEntities", "Lists users, agents, runs and apps with memories."
             => Vec<EntityRow>;
@@ -113,6 +113,16 @@ struct FiltersParam {
 
 impl ParamGroup for ListParams {}
 impl ParamGroup for FiltersParam {}
+
+/// The result of a search.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Mem0SearchResults")]
+struct SearchResults {
+    /// The memories, best first.
+    results: Vec<MemoryRow>,
+    /// The form of the query that found them: `question`, `context` (with the dialogue before it), or `rewritten`.
+    form: &'static str,
+}
 
 /// A user, agent, run or app with memories.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -220,7 +230,7 @@ async fn search(
     State(mem0): State<Mem0>,
     access: Access,
     Body(SearchRequest { owner, search, dialogue, filters, visibility }): Body<SearchRequest>,
-) -> Mem0Response<Results<MemoryRow>> {
+) -> Mem0Response<SearchResults> {
     let owner = owner.owner()?;
     let query = search.into_query(DEFAULT_LIMIT, dialogue)?;
     let filter = filters.filters.unwrap_or_default();
@@ -231,8 +241,8 @@ async fn search(
     let condition = API.read_filter(&filter)?.and(owner.condition());
     let visibility = visibility.resolve(mem0.include_turns)?;
     let areas = mem0.areas(&access, &owner.scopes(&access)?, condition, visibility)?;
-    let hits = mem0.search(&areas, &query, visibility.turns).await?;
-    Ok(Json(Results { results: hits.iter().map(|hit| hit.row(API, &query)).collect() }))
+    let (form, hits) = mem0.search(&areas, &query, visibility.turns).await?;
+    Ok(Json(SearchResults { form: form.as_str(), results: hits.iter().map(|hit| hit.row(API, &query)).collect() }))
 }
 
 async fn reset(State(mem0): State<Mem0>, access: Access) -> Mem0Response<Confirmation> {

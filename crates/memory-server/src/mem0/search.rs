@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use memory_engine::{
     Kind, RecallHit, RecallQuery, Record, RecordId, Timestamp,
     context::{MAX_CONTEXT_CHARS, MAX_CONTEXT_MESSAGES, contextual_search_text, is_question, weak_question},
-    recall::Retriever,
+    recall::{QueryForm, Retriever},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -138,7 +138,7 @@ impl SearchParams {
 }
 
 impl Mem0 {
-    /// Returns the memories in the areas that match the query, best first.
+    /// Returns the memories in the areas that match the query, best first, and the form of the query that found them.
     ///
     /// If there is a dialogue before the query and the query finds nothing, two more searches follow: first for the
     /// query together with the last messages of the dialogue, then for the query as the engine's model rewrites it. For
@@ -148,14 +148,14 @@ impl Mem0 {
         areas: &[SearchArea],
         query: &SearchQuery,
         turns: IncludedTurns,
-    ) -> Result<Vec<ScoredMemory>, Mem0Error> {
+    ) -> Result<(QueryForm, Vec<ScoredMemory>), Mem0Error> {
         let latest = query.dialogue.len().saturating_sub(MAX_CONTEXT_MESSAGES);
         let dialogue: Vec<(&str, &str)> =
             query.dialogue[latest..].iter().map(|message| (message.role.as_str(), message.text.as_str())).collect();
         if dialogue.is_empty() || !weak_question(&query.text) {
             let memories = self.search_text(areas, query, turns).await?;
             if dialogue.is_empty() || !memories.is_empty() {
-                return Ok(memories);
+                return Ok((QueryForm::Question, memories));
             }
         }
         let text = contextual_search_text(&dialogue, &query.text, MAX_CONTEXT_CHARS);
@@ -166,16 +166,16 @@ impl Mem0 {
         // The words of the dialogue find more, and also the dialogue itself.
         memories.retain(|memory| memory.hit.relevance >= min_relevance && !query.is_in_dialogue(&memory.hit.record));
         let rewrite = self.engine.settings().rewrite();
-        let Some(rewrite) = rewrite.filter(|_| memories.is_empty()) else { return Ok(memories) };
+        let Some(rewrite) = rewrite.filter(|_| memories.is_empty()) else { return Ok((QueryForm::Context, memories)) };
         match rewrite.ask(&query.text, &dialogue, Duration::MAX).await {
             Ok(text) => {
                 let mut memories = self.search_text(areas, &SearchQuery { text, ..query.clone() }, turns).await?;
                 memories.retain(|memory| !query.is_in_dialogue(&memory.hit.record));
-                Ok(memories)
+                Ok((QueryForm::Rewritten, memories))
             }
             Err(error) => {
                 tracing::warn!(kind = ?error.kind(), "the query is not rewritten, because the model failed");
-                Ok(memories)
+                Ok((QueryForm::Context, memories))
             }
         }
     }
@@ -259,6 +259,8 @@ impl Mem0 {
             });
             // If the query has words, a record that only its dates found is no match.
             let score = if hit.relevance > 0.0 { keyword.max(semantic) } else { 0.0 };
+            // What a topic or an update has added shares no word with the query.
+            let score = if is_added(&hit) { score.max(hit.relevance) } else { score };
             memories.push(ScoredMemory { score, keyword, semantic, hit });
         }
         memories
@@ -292,6 +294,10 @@ fn retriever_score(hit: &RecallHit, retriever: Retriever) -> Option<f64> {
     hit.found_by.iter().find(|found| found.retriever == retriever).map(|found| found.score.value())
 }
 
+fn is_added(hit: &RecallHit) -> bool {
+    hit.found_by.iter().any(|found| matches!(found.retriever, Retriever::Topic | Retriever::Update))
+}
+
 impl ScoredMemory {
     /// Returns the memory with its score. With `explain` the row also contains the parts of the score.
     pub(super) fn row(&self, api: Mem0Api, query: &SearchQuery) -> MemoryRow {
@@ -313,7 +319,8 @@ impl ScoredMemory {
         });
         let score =
             SearchScore { score: Some(rounded(self.score)), score_breakdown: breakdown, score_details: details };
-        MemoryRow::new(&self.hit.record, api).with_score(score)
+        let row = MemoryRow::new(&self.hit.record, api).with_score(score);
+        if self.hit.outdated { row.outdated() } else { row }
     }
 }
 

@@ -176,7 +176,7 @@ impl Mem0 {
         let condition = request.selection.condition(&owner, access, requires_filters)?;
         let visibility = request.visibility.resolve(self.include_turns)?;
         let areas = self.areas(access, &owner.scopes(access)?, condition, visibility)?;
-        let hits = self.search(&areas, &query, visibility.turns).await?;
+        let (_, hits) = self.search(&areas, &query, visibility.turns).await?;
         Ok(hits.iter().map(|hit| request.fields.select(&hit.row(API, &query))).collect())
     }
 }
