@@ -1,13 +1,14 @@
 //! Topics: statements of the user that matter for a message although they share no word with it.
 //!
-//! "Any snack ideas?" raises the topic food, for which "shrimp makes my throat swell" matters. A language model would see
-//! that by itself; here the data files say which messages raise a topic, which words its statements contain, and which of
-//! them constrain the answer.
+//! "Any snack ideas?" raises the topic food, for which "shrimp makes my throat swell" matters. A language model would
+//! see that by itself; here the data files say which messages raise a topic, which words its statements contain, and
+//! which of them constrain the answer.
 
-use std::{cmp::Reverse, sync::LazyLock};
+use std::{cmp::Reverse, collections::BTreeSet, sync::LazyLock};
 
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, Role, ScanQuery, Score, text::is_han};
 use memory_engine_keyword_store::{Clause, KeywordQuery};
+use memory_engine_scene::PLOT;
 use memory_engine_text::{RegexError, RegexIndex, RegexOptions, Words};
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
@@ -20,7 +21,7 @@ use crate::{
 };
 
 /// Memory limit of the compiled expressions that are kept, in bytes.
-const KEPT_EXPRESSIONS_MAX_BYTES: usize = 1 << 20;
+const KEPT_EXPRESSIONS_MAX_BYTES: usize = 4 << 20;
 /// Maximum length of a message that seeks something without saying so, in characters.
 const FRAGMENT_MAX_CHARS: usize = 100;
 /// Minimum length of such a message. Fewer words name what is searched for, and no situation.
@@ -28,8 +29,12 @@ const FRAGMENT_MIN_WORDS: usize = 3;
 const FRAGMENT_MIN_HAN: usize = 5;
 /// Maximum length of a message that can raise a topic, in bytes. A longer one says enough by its own words.
 const MESSAGE_MAX_BYTES: usize = 2000;
+/// Minimum length of a quotation that is not the speaker's own statement, in characters.
+const QUOTE_MIN_CHARS: usize = 12;
 /// Number of the user's latest turns and facts among which statements are sought without a search.
-const LATEST_STATEMENTS: usize = 200;
+const LATEST_STATEMENTS: usize = 100;
+/// Number of records that are found by the words of the topics.
+const MAX_FOUND: usize = 100;
 /// Maximum length of a statement, in bytes. A longer text is a letter or a document.
 const STATEMENT_MAX_BYTES: usize = 2000;
 
@@ -140,8 +145,31 @@ impl Expressions {
         Ok(Self { index, meanings, names })
     }
 
-    fn meanings_in(&self, text: &str) -> Vec<Meaning> {
-        self.index.matches(&text.replace('’', "'")).into_iter().map(|position| self.meanings[position]).collect()
+    /// Prepares a text to be matched.
+    fn matcher(&'static self, text: &str) -> Matcher {
+        let text = text.replace('’', "'");
+        Matcher { candidates: self.index.candidates(&text), text, expressions: self }
+    }
+}
+
+/// A text, with the expressions that can match it.
+struct Matcher {
+    text: String,
+    candidates: Vec<usize>,
+    expressions: &'static Expressions,
+}
+
+impl Matcher {
+    /// Returns the meanings of the expressions that match. Only those that are wanted are tried, because that takes
+    /// most of the time.
+    fn found(&self, is_wanted: impl Fn(Meaning) -> bool) -> impl Iterator<Item = Meaning> {
+        let Expressions { index, meanings, .. } = self.expressions;
+        let wanted = self.candidates.iter().filter(move |position| is_wanted(meanings[**position]));
+        wanted.filter(|position| index.is_match(**position, &self.text)).map(|position| meanings[*position])
+    }
+
+    fn has(&self, is_wanted: impl Fn(Meaning) -> bool) -> bool {
+        self.found(is_wanted).next().is_some()
     }
 }
 
@@ -159,7 +187,7 @@ fn regex_of_word(word: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Topics {
     /// Indexes into the names of the topics.
-    indexes: Vec<usize>,
+    indexes: BTreeSet<usize>,
     names: Vec<&'static str>,
 }
 
@@ -181,26 +209,19 @@ impl Topics {
             return None;
         }
         let expressions = EXPRESSIONS.as_ref()?;
-        let (mut seeks, mut tells, mut asked, mut indexes) = (false, false, Vec::new(), Vec::new());
-        for meaning in expressions.meanings_in(text) {
-            match meaning {
-                Meaning::AboutTheWorld => return None,
-                Meaning::Seeks => seeks = true,
-                Meaning::Tells => tells = true,
-                Meaning::Asks(topic) => asked.push(topic),
-                Meaning::Raises(topic) => indexes.push(topic),
-                Meaning::Attitude
-                | Meaning::Rejected
-                | Meaning::Word(_)
-                | Meaning::Constraint(_)
-                | Meaning::SharedConstraint(_) => {}
+        let message = expressions.matcher(text);
+        if message.has(|meaning| matches!(meaning, Meaning::AboutTheWorld)) {
+            return None;
+        }
+        let seeks = message.has(|meaning| matches!(meaning, Meaning::Seeks))
+            || (is_fragment(text) && !message.has(|meaning| matches!(meaning, Meaning::Tells)));
+        let raised = |meaning| {
+            if let Meaning::Raises(topic) = meaning {
+                return Some(topic);
             }
-        }
-        if seeks || (!tells && is_fragment(text)) {
-            indexes.append(&mut asked);
-        }
-        indexes.sort_unstable();
-        indexes.dedup();
+            if let Meaning::Asks(topic) = meaning { seeks.then_some(topic) } else { None }
+        };
+        let indexes: BTreeSet<usize> = message.found(|meaning| raised(meaning).is_some()).filter_map(raised).collect();
         let names = indexes.iter().map(|topic| expressions.names[*topic]).collect();
         (!indexes.is_empty()).then_some(Self { indexes, names })
     }
@@ -215,24 +236,26 @@ impl Topics {
 
     /// Returns how much a record matters for the topics; `None` if it does not.
     pub(crate) fn weight_of(&self, record: &Record) -> Option<Weight> {
-        let (mut has_word, mut constrains) = (false, false);
-        // A fact is about the user, whatever its words.
-        let mut is_about_speaker = record.kind == Kind::FACT;
-        for meaning in EXPRESSIONS.as_ref()?.meanings_in(&record.text) {
-            match meaning {
-                Meaning::Rejected => return None,
-                Meaning::Attitude => is_about_speaker = true,
-                Meaning::Word(topic) => has_word |= self.indexes.contains(&topic),
-                Meaning::Constraint(topic) => constrains |= self.indexes.contains(&topic),
-                Meaning::SharedConstraint(data) => constrains |= self.are_limited_by(data),
-                Meaning::Seeks | Meaning::Tells | Meaning::AboutTheWorld | Meaning::Asks(_) | Meaning::Raises(_) => {}
-            }
+        let statement = EXPRESSIONS.as_ref()?.matcher(&without_quotes(&record.text));
+        let constrains = statement.has(|meaning| {
+            matches!(meaning, Meaning::Constraint(topic) if self.indexes.contains(&topic))
+                || matches!(meaning, Meaning::SharedConstraint(data) if self.are_limited_by(data))
+        });
+        let has_word =
+            statement.has(|meaning| matches!(meaning, Meaning::Word(topic) if self.indexes.contains(&topic)));
+        if !(constrains || has_word) || statement.has(|meaning| matches!(meaning, Meaning::Rejected)) {
+            return None;
         }
+        // A fact is about the user, whatever its words. An earlier request was for its time.
+        let is_preference = || {
+            record.kind == Kind::FACT
+                || (statement.has(|meaning| matches!(meaning, Meaning::Attitude))
+                    && !statement.has(|meaning| matches!(meaning, Meaning::Seeks)))
+        };
         match (constrains, has_word) {
             (true, true) => Some(Weight::ConstraintOfTopic),
             (true, false) => Some(Weight::Constraint),
-            (false, true) if is_about_speaker => Some(Weight::Preference),
-            (false, _) => None,
+            (false, _) => is_preference().then_some(Weight::Preference),
         }
     }
 
@@ -270,7 +293,7 @@ impl RecallRun<'_> {
         let words = topics.search_words().join(" ");
         let clauses = self.parts.store.analysis().query_clauses(words).await?;
         let terms = clauses.into_iter().flat_map(|clause| clause.terms).collect();
-        let query = KeywordQuery::new(vec![Clause { terms, weight: 1.0 }], self.plan.max_candidates);
+        let query = KeywordQuery::new(vec![Clause { terms, weight: 1.0 }], MAX_FOUND);
         let query = query.with_filter(self.plan.filter.clone());
         let hits = self.scope.search_keywords(self.parts.store.keywords().as_ref(), query).await?;
         let ids: Vec<RecordId> = hits.into_iter().map(|hit| hit.id).collect();
@@ -284,11 +307,17 @@ impl RecallRun<'_> {
         let mut statements: Vec<(Weight, Record)> = found
             .chain(latest)
             .filter(|record| seen.insert(record.id))
-            .filter(|record| is_statement(record) && self.plan.admits(record))
+            .filter(|record| is_statement(record) && self.is_of_query_scene(record) && self.plan.admits(record))
             .filter_map(|record| Some((topics.weight_of(&record)?, record)))
             .collect();
         statements.sort_by_key(|(weight, record)| Reverse((*weight, record.occurred_at, record.id)));
         Ok(without_sources(statements.into_iter().map(|(_, record)| record).collect()))
+    }
+
+    /// Returns false for a statement within a play, unless the query is asked there: what is true of a character is not
+    /// true of the user.
+    fn is_of_query_scene(&self, record: &Record) -> bool {
+        record.scene.as_deref() != Some(PLOT) || self.plan.query.scene.as_deref() == Some(PLOT)
     }
 
     /// Inserts up to `limit` statements behind the relevant hits. One that is a hit already is moved and counts as
@@ -318,6 +347,34 @@ impl RecallRun<'_> {
 fn is_statement(record: &Record) -> bool {
     let is_derived_text = [Kind::SUMMARY, Kind::CHUNK, Kind::PROFILE].contains(&record.kind);
     !is_derived_text && record.text.len() <= STATEMENT_MAX_BYTES && record.role.as_ref() != Some(&Role::ASSISTANT)
+}
+
+/// Returns the text without quoted sentences: lyrics, a letter, what somebody said. A quoted word stays.
+fn without_quotes(text: &str) -> String {
+    let mut rest = text;
+    let mut own = String::new();
+    while let Some((start, open)) = rest.char_indices().find(|(_, c)| closing_mark(*c).is_some()) {
+        let quote = &rest[start + open.len_utf8()..];
+        let end = closing_mark(open).and_then(|close| quote.find(close));
+        let Some(end) = end else { break };
+        own.push_str(&rest[..start]);
+        if quote[..end].chars().count() < QUOTE_MIN_CHARS {
+            own.push_str(&quote[..end]);
+        }
+        rest = &quote[end..];
+        rest = rest.strip_prefix(|_| true).unwrap_or_default();
+    }
+    own + rest
+}
+
+fn closing_mark(open: char) -> Option<char> {
+    match open {
+        '"' => Some('"'),
+        '“' => Some('”'),
+        '「' => Some('」'),
+        '『' => Some('』'),
+        _ => None,
+    }
 }
 
 /// Removes the turns from which a fact of the list was read.

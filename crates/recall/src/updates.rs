@@ -112,6 +112,10 @@ impl RecallRun<'_> {
                 for fact in facts {
                     self.place_current(fact, &hit, &mut waiting, &mut placed);
                 }
+                // A topic asks for what matters now.
+                if hit.found_by.iter().all(|found| found.retriever == Retriever::Topic) {
+                    continue;
+                }
             }
             placed.push(hit);
         }

@@ -69,3 +69,15 @@ fn a_constraint_counts_for_its_topics_and_more_than_a_preference() {
     assert_eq!(weight(cinema, "我特别喜欢老式悬疑"), Some(Weight::Preference));
     assert_eq!(weight(cinema, "快递放在门口了"), None);
 }
+
+#[test]
+fn a_quotation_is_no_statement() {
+    let dinner = "any idea for a quick dinner?";
+    assert_eq!(weight(dinner, "look at his lyrics: \"no bread for me, I can't eat wheat at all\""), None);
+    assert_eq!(weight(dinner, "她在邮件里说：“我对坚果过敏，这周的聚餐就不来了”"), None);
+    assert!(
+        weight(dinner, "They call it \"coeliac\", bread is over for me").is_some(),
+        "a quoted word is the speaker's"
+    );
+    assert_eq!(without_quotes("a \"b"), "a \"b", "a quotation that does not end");
+}

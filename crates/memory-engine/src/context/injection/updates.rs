@@ -6,8 +6,8 @@ use memory_engine_core::{Kind, Record, RecordId, Result, Scope};
 use super::{Injector, recalled::RecalledMemories, trace::MemorySource};
 
 impl Injector {
-    /// Marks the outdated ones of the messages that no recall has found, and adds the facts that hold now. A recall does
-    /// the same for its hits.
+    /// Marks the outdated ones of the messages that no recall has found, and adds the facts that hold now. A recall
+    /// does the same for its hits.
     pub(super) async fn add_updates(
         &self,
         scope: &Scope,
