@@ -1,8 +1,10 @@
 //! The options `--digest` and `--profile-every`.
 
+use std::sync::Arc;
+
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::EnrichmentOptions;
+use memory_engine::{EnrichmentOptions, llm::ChatModel};
 
 use crate::{method::ExtractionMethod, remote};
 
@@ -34,12 +36,24 @@ impl DigestArgs {
         let options = match &self.digest {
             ExtractionMethod::None => return Ok(EnrichmentOptions::default()),
             ExtractionMethod::Rules => EnrichmentOptions::rules()?,
-            ExtractionMethod::Remote(service) => EnrichmentOptions::model(remote::chat(service, "--digest")?)?,
+            ExtractionMethod::Remote(service) => return self.by_model(remote::chat(service, "--digest")?),
         };
-        Ok(match self.profile_every {
+        Ok(self.with_profile(options))
+    }
+
+    /// Returns the enrichment options for extraction by this model.
+    ///
+    /// # Errors
+    /// If the built-in rules, its fallback, cannot be read.
+    pub(crate) fn by_model(&self, model: Arc<dyn ChatModel>) -> Result<EnrichmentOptions> {
+        Ok(self.with_profile(EnrichmentOptions::model(model)?))
+    }
+
+    fn with_profile(&self, options: EnrichmentOptions) -> EnrichmentOptions {
+        match self.profile_every {
             Some(messages) => options.with_profile(messages as usize),
             None => options,
-        })
+        }
     }
 
     /// Returns the enrichment options for a command that needs a method.

@@ -18,6 +18,7 @@ use crate::{
     remote,
     screening::ScreeningArgs,
     settings::Settings,
+    upstream_model::upstream_model,
 };
 
 /// The configuration file that is read if it exists and no other is named.
@@ -128,7 +129,11 @@ fn upstream(preset: Preset, settings: &Settings) -> UpstreamConfig {
 pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
     let named = |setting: &'static str| move |e: String| anyhow!("{setting}: {e}");
     let profile_every = Some(config.profile_every).filter(|messages| *messages > 0);
-    let digest = DigestArgs { digest: config.digest.parse().map_err(named("digest"))?, profile_every };
+    let model = upstream_model(config)?;
+    // The upstream's model replaces this method.
+    let method =
+        if model.is_some() { ExtractionMethod::Rules } else { config.digest.parse().map_err(named("digest"))? };
+    let digest = DigestArgs { digest: method, profile_every };
     let graph = GraphArgs { graph: config.graph.parse().map_err(named("graph"))? };
     let embedder = EmbedderArgs {
         embedder: config.embedder.parse().map_err(named("embedder"))?,
@@ -144,7 +149,11 @@ pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
         scene_policy: Some(config.scene_policy.clone()),
         audit: config.audit.options(),
         retention: config.retention.policy()?,
-        ..EnrichmentArgs { screening, digest, graph, review: Some(config.review) }.engine_options()?
+        ..EnrichmentArgs { screening, digest: digest.clone(), graph, review: Some(config.review) }.engine_options()?
+    };
+    let options = match model {
+        Some(model) => EngineOptions { enrichment: digest.by_model(model)?, ..options },
+        None => options,
     };
     let options = options.with_locale(config.time_zone()?, config.language);
     StoreArgs::new(db, embedder).serve(options).await
