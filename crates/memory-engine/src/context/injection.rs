@@ -4,11 +4,6 @@ mod considered;
 mod informative;
 mod recalled;
 mod repeats;
-#[cfg(feature = "enrichment")]
-mod topic;
-#[cfg(not(feature = "enrichment"))]
-#[path = "injection/topic_unsupported.rs"]
-mod topic;
 mod trace;
 mod updates;
 
@@ -299,7 +294,6 @@ impl Injector {
             Action::Nothing => {}
             Action::Search => {
                 self.search(scope, query.in_scene(message.scene), conversation, recalled).await;
-                self.add_topic_facts(scope, message, recalled).await;
             }
             Action::PreviousSession => self.previous_session(scope, message, recalled).await,
             Action::AboutUser => self.about_user(scope, message, recalled).await,
@@ -310,7 +304,6 @@ impl Injector {
             Action::Latest { summaries, rounds, search } => {
                 if *search {
                     self.search(scope, query.in_scene(message.scene), conversation, recalled).await;
-                    self.add_topic_facts(scope, message, recalled).await;
                 }
                 self.latest(scope, message, *summaries, rounds.saturating_mul(TURNS_PER_ROUND), recalled).await;
             }
