@@ -3,19 +3,21 @@
 use std::{sync::Arc, time::Duration};
 
 use memory_engine::{
-    Error, ErrorKind, Field, Filter, Injector, Kind, MemoryEngine, Record, RecordId, Result, Role, ScanQuery, Scope,
-    Turn,
+    Error, ErrorKind, Field, Filter, Injector, Kind, Language, MemoryEngine, Record, RecordId, Result, Role, ScanQuery,
+    Scope, Turn,
     context::{
         EstimatedTokens, GatewayBlock, IncomingMessage, Injection, InjectionRules, OpeningContext, RenderedOpening,
     },
     recall::Retrievers,
+    requests::{ChatCommand, MemoryRequest},
+    store::ContentHash,
 };
 use memory_engine_intake::{model_words, prompt_words};
 use tokio::time::timeout;
 
 use crate::{
     event::{HookEvent, HookKind, SessionBeginning},
-    session::InjectedMemories,
+    session::{InjectedMemories, LatestRequests},
 };
 
 /// The scene of all turns.
@@ -31,6 +33,7 @@ pub struct AgentHooks {
     injector: Injector,
     options: HookOptions,
     injected: Arc<InjectedMemories>,
+    requests: Arc<LatestRequests>,
 }
 
 /// The options of [`AgentHooks`].
@@ -47,6 +50,8 @@ pub struct HookOptions {
     pub deadline: Duration,
     /// The retrievers of the search for a prompt. Default: all.
     pub retrievers: Retrievers,
+    /// The requests about the memory itself that a person can make. Default: all.
+    pub commands: Vec<ChatCommand>,
 }
 
 impl Default for HookOptions {
@@ -57,6 +62,7 @@ impl Default for HookOptions {
             max_chars: None,
             deadline: Duration::from_secs(1),
             retrievers: Retrievers::All,
+            commands: ChatCommand::ALL.to_vec(),
         }
     }
 }
@@ -92,7 +98,8 @@ impl AgentHooks {
     pub fn new(engine: MemoryEngine) -> Self {
         let options = HookOptions::default();
         let injector = injector(&engine, &options);
-        Self { engine, injector, options, injected: Arc::new(InjectedMemories::new()) }
+        let requests = Arc::new(LatestRequests::new());
+        Self { engine, injector, options, injected: Arc::new(InjectedMemories::new()), requests }
     }
 
     /// Returns the engine.
@@ -138,6 +145,7 @@ impl AgentHooks {
             }
             HookKind::SessionEnd => {
                 self.injected.clear(&session);
+                self.requests.set(&session, None);
                 Ok(())
             }
             HookKind::SessionStart(SessionBeginning::Continued) | HookKind::Other => Ok(()),
@@ -153,6 +161,36 @@ impl AgentHooks {
         Ok(())
     }
 
+    /// Acts on a request about the memory itself, and recalls memories for it. It is not stored.
+    async fn answer_request(
+        &self,
+        user: &Scope,
+        session: &Scope,
+        event: &HookEvent,
+        (words, request): (&str, &MemoryRequest),
+        answer: &mut HookAnswer,
+    ) -> Result<()> {
+        let was_stored = self.requests.get(session).is_none();
+        self.requests.set(session, Some(words));
+        let requests = self.engine.requests();
+        match request {
+            MemoryRequest::OffTheRecord => {
+                let turn = event.turn_id.clone().unwrap_or_else(|| ContentHash::of(words).to_string());
+                let id = RecordId::named(session, &message_id(&turn, "user"));
+                requests.block(session, &[(id, words)]).await?;
+            }
+            MemoryRequest::TakeOutPrevious if was_stored => requests.take_out_latest(session).await?,
+            MemoryRequest::TakeOutPrevious | MemoryRequest::Forget { .. } | MemoryRequest::Undo => {}
+        }
+        let notice = requests.act(user, request).await?;
+        let turns = self.session_turns(session).await?;
+        let injection = self.inject(&self.injector, user, session, &turns, words).await;
+        answer.memories = injection.records.iter().map(|record| record.id).collect();
+        answer.context = GatewayBlock::default().with_notice(Language::of(words), &injection.text, &notice);
+        self.injected.add(session, &answer.memories);
+        Ok(())
+    }
+
     /// Recalls memories for a prompt and stores it.
     async fn answer_prompt(
         &self,
@@ -162,6 +200,11 @@ impl AgentHooks {
         words: &str,
         answer: &mut HookAnswer,
     ) -> Result<()> {
+        let previous = self.requests.get(session);
+        if let Some(request) = ChatCommand::find(&self.options.commands, words, previous.as_deref()) {
+            return self.answer_request(user, session, event, (words, &request), answer).await;
+        }
+        self.requests.set(session, None);
         let turns = self.session_turns(session).await?;
         let round = next_round(&turns);
         let inject = self.inject(&self.injector, user, session, &turns, words);
@@ -237,7 +280,8 @@ impl AgentHooks {
     /// Stores the reply to a stored prompt. A reply to another prompt, such as that of a scheduled task, is not stored.
     async fn store_reply(&self, session: &Scope, event: &HookEvent) -> Result<Option<RecordId>> {
         let words = model_words(&event.text);
-        if words.trim().is_empty() {
+        // The reply to a request about the memory is not stored either.
+        if words.trim().is_empty() || self.requests.get(session).is_some() {
             return Ok(None);
         }
         let turn = Turn::assistant(words).with_scene(SCENE);

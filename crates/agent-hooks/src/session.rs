@@ -6,8 +6,32 @@ use lru::LruCache;
 use memory_engine::{RecordId, Scope};
 use parking_lot::Mutex;
 
-/// Maximum number of sessions whose injected memories are known.
+/// Maximum number of sessions whose state is known.
 const MAX_SESSIONS: NonZeroUsize = NonZeroUsize::new(10_000).expect("a positive number");
+
+/// The latest prompt of each session, if it was a request about the memory itself, which is not stored.
+#[derive(Debug)]
+pub(crate) struct LatestRequests {
+    sessions: Mutex<LruCache<Scope, String>>,
+}
+
+impl LatestRequests {
+    pub(crate) fn new() -> Self {
+        Self { sessions: Mutex::new(LruCache::new(MAX_SESSIONS)) }
+    }
+
+    pub(crate) fn get(&self, session: &Scope) -> Option<String> {
+        self.sessions.lock().get(session).cloned()
+    }
+
+    pub(crate) fn set(&self, session: &Scope, request: Option<&str>) {
+        let mut sessions = self.sessions.lock();
+        match request {
+            Some(request) => _ = sessions.put(session.clone(), request.to_owned()),
+            None => _ = sessions.pop(session),
+        }
+    }
+}
 
 /// The memories that each session contains already, because an earlier answer added them.
 #[derive(Debug)]

@@ -21,6 +21,8 @@ pub struct GatewayFrame {
     pub summaries: String,
     /// The heading above the memories, without brackets.
     pub memories: String,
+    /// The heading above a [notice](crate::RequestNotice), without brackets.
+    pub notice: String,
     /// The lines before the closing if a memory is from a play.
     pub play_note: String,
     /// The lines after everything else.
@@ -47,6 +49,7 @@ impl GatewayFrame {
             core: "关于用户".into(),
             summaries: "对话摘要".into(),
             memories: "相关记忆".into(),
+            notice: "记忆操作".into(),
             play_note: "标记为[剧本]的内容是角色扮演剧情，不是真实事件。\n".into(),
             closing: "带时间戳的内容请注意时效性。\n---".into(),
             user: "用户".into(),
@@ -66,6 +69,7 @@ impl GatewayFrame {
             core: "About the user".into(),
             summaries: "Summaries".into(),
             memories: "Related memories".into(),
+            notice: "Memory request".into(),
             play_note: "What is marked [plot] is role-play, not a real event.\n".into(),
             closing: "Mind the dates: past plans may be over.\n---".into(),
             user: "User".into(),
@@ -107,7 +111,7 @@ impl GatewayFrame {
     /// Returns the words that a memory must not have in brackets.
     pub(crate) fn reserved_words(&self) -> Vec<&str> {
         let mut words = bracketed_words(&self.opening);
-        words.extend([self.core.as_str(), self.summaries.as_str(), self.memories.as_str()]);
+        words.extend([&self.core, &self.summaries, &self.memories, &self.notice].map(String::as_str));
         words.extend(bracketed_words(&self.play_note));
         words.extend(bracketed_words(&self.closing));
         words.extend(self.labels.values().map(String::as_str));
@@ -142,11 +146,12 @@ mod tests {
     #[test]
     fn the_words_of_the_frame_are_reserved() {
         let chinese = GatewayFrame::chinese_of_document();
-        assert_eq!(chinese.reserved_words()[..5], ["记忆参考", "关于用户", "最近的对话摘要", "相关记忆片段", "剧本"]);
+        let words = ["记忆参考", "关于用户", "最近的对话摘要", "相关记忆片段", "记忆操作", "剧本"];
+        assert_eq!(chinese.reserved_words()[..6], words);
         assert_eq!(chinese.reserved_closing().as_deref(), Some("注意:以上记忆"));
         let mut english = GatewayFrame::english();
-        let words = ["Memory reference", "About the user", "Summaries", "Related memories", "plot"];
-        assert_eq!(english.reserved_words()[..5], words);
+        let words = ["Memory reference", "About the user", "Summaries", "Related memories", "Memory request", "plot"];
+        assert_eq!(english.reserved_words()[..6], words);
         assert_eq!(english.reserved_closing().as_deref(), Some("Mind the dates:past"));
         english.closing = "The end".into();
         assert_eq!(english.reserved_closing(), None);

@@ -9,10 +9,13 @@ use crate::{
     block::RenderedBlock,
     frame::GatewayFrame,
     line::{neutralized, one_line, whole_sentences},
+    notice::RequestNotice,
 };
 
 /// A cut memory with fewer characters than this is left out.
 const CUT_MEMORY_MIN_CHARS: usize = 8;
+/// Maximum number of characters of a topic or a sample in a notice.
+const QUOTE_MAX_CHARS: usize = 80;
 
 /// The form of memories in a prompt: the core, then summaries and memories with their times, in a frame that tells the
 /// model how to use them. The frame exists in Chinese and in English. Scenes other than the usual one are named, and a
@@ -184,6 +187,20 @@ impl GatewayBlock {
         });
         let included = ranked.iter().map(|entry| entry.record.id).collect();
         RenderedBlock { text: self.render_parts(frame, &ranked), included, left_out }
+    }
+
+    /// Returns a rendered block with a notice about the memory before the memories. An empty block becomes one with the
+    /// notice alone.
+    pub fn with_notice(&self, language: Language, block: &str, notice: &RequestNotice) -> String {
+        let frame = language.pick(&self.chinese, &self.english);
+        let line = notice.line(language, |text| without_frame_parts(frame, &one_line(text, QUOTE_MAX_CHARS)));
+        let notice = format!("\n[{}]\n{line}\n", frame.notice);
+        for frame in [&self.chinese, &self.english] {
+            if let Some(memories) = block.strip_prefix(&frame.opening) {
+                return format!("{}\n{notice}{}", frame.opening, memories.strip_prefix('\n').unwrap_or(memories));
+            }
+        }
+        format!("{}\n{notice}\n{}", frame.opening, frame.closing)
     }
 
     /// Adds entries by rank: the best memory, the best summary, the second memory, and so on.

@@ -10,6 +10,7 @@ mod injection;
 mod layer;
 mod line;
 mod list;
+mod notice;
 mod phrase_pattern;
 mod plan;
 mod question;
@@ -34,6 +35,7 @@ pub use injection::{
 pub use layer::{Item, Layer, Overflow};
 pub use line::{quoted, visible};
 pub use list::MemoryList;
+pub use notice::RequestNotice;
 pub use plan::ContextPlan;
 pub use question::{asks_for_questions, is_question};
 pub use rewrite::{

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "graph")]
 use crate::graph::entity_graph::EntityGraph;
+#[cfg(feature = "enrichment")]
+use crate::requests::ChatRequests;
 use crate::{
     admin::operations::Admin, audit::handle::Audit, deletion::handle::Deletion, engine::MemoryEngine,
     history::handle::History, review::handle::Review, screening::Screening, settings::Settings,
@@ -35,6 +37,12 @@ impl MemoryEngine {
     /// restored.
     pub fn history(&self) -> History {
         History { engine: self.clone() }
+    }
+
+    /// Returns the actions on what a person says about the memory itself.
+    #[cfg(feature = "enrichment")]
+    pub fn requests(&self) -> ChatRequests {
+        ChatRequests { engine: self.clone() }
     }
 
     /// Returns the review of memories that wait until a person accepts them.

@@ -21,6 +21,8 @@ mod handles;
 pub mod history;
 pub mod prelude;
 pub mod recall;
+#[cfg(feature = "enrichment")]
+pub mod requests;
 pub mod review;
 pub mod screening;
 mod settings;

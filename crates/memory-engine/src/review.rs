@@ -175,7 +175,7 @@ impl MemoryEngine {
         let records = self.indexed_store().get_all(scope, ids).await?.into_iter().flatten();
         let pending: Vec<RecordId> =
             records.filter(|record| record.state == State::Pending).map(|record| record.id).collect();
-        self.retract_records(scope, &pending, reason, Facts::Retracted).await
+        self.retract_records(scope, &pending, reason, Facts::Retracted, None).await
     }
 
     /// Accepts a pending record within `scope` with another text, as

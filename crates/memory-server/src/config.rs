@@ -11,8 +11,8 @@ mod retention;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use memory_engine::{
-    Error, Language, RecallOptions, Result, jiff::tz::TimeZone, review::ReviewPolicy, scene::ScenePolicy,
-    screening::ScreeningPolicy,
+    Error, Language, RecallOptions, Result, jiff::tz::TimeZone, requests::ChatCommand, review::ReviewPolicy,
+    scene::ScenePolicy, screening::ScreeningPolicy,
 };
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +87,9 @@ pub struct Config {
     pub cors_origins: Vec<String>,
     /// Filter and format of the log. Default: text at level `info`.
     pub log: LogConfig,
+    /// The requests about the memory that a person can make in a chat: `off_the_record` ("don't remember this") and
+    /// `forget` ("forget what I said about my ex", and to undo it). Default: both.
+    pub chat_commands: Vec<ChatCommand>,
     /// The chat gateway. It is served if it has an upstream. Default: no upstream.
     pub gateway: GatewayConfig,
     /// The tools of the Model Context Protocol. Default: enabled.
@@ -189,6 +192,7 @@ impl Default for Config {
             limits: LimitsConfig::default(),
             cors_origins: Vec::new(),
             log: LogConfig::default(),
+            chat_commands: ChatCommand::ALL.to_vec(),
             gateway: GatewayConfig::default(),
             mcp: McpConfig::default(),
             oauth: OAuthConfig::default(),

@@ -23,6 +23,7 @@ mod prompter;
 mod relay;
 mod replacement;
 mod reply;
+mod requests;
 mod response_owner;
 mod responses;
 mod service;

@@ -64,7 +64,9 @@ pub(crate) fn build(
     if !config.hooks.enabled {
         return Ok(None);
     }
-    let hooks = Hooks::new(engine.clone()).with_options(config.hooks.options()?).with_user(&config.user);
+    let mut options = config.hooks.options()?;
+    options.commands.clone_from(&config.chat_commands);
+    let hooks = Hooks::new(engine.clone()).with_options(options).with_user(&config.user);
     Ok(Some(hooks.part()))
 }
 

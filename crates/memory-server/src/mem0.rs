@@ -13,6 +13,7 @@ mod listing;
 mod memory;
 mod messages;
 mod metadata;
+mod off_the_record;
 mod oss;
 mod owner;
 mod page;

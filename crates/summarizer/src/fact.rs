@@ -1,6 +1,6 @@
 //! Facts about people, extracted by rules or by a model. Each fact has one value.
 
-mod assertion;
+pub(crate) mod assertion;
 mod chat;
 mod claim;
 mod clauses;

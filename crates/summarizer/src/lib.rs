@@ -6,6 +6,7 @@ mod echo;
 mod fact;
 mod metadata;
 mod profile;
+mod request;
 mod role;
 mod summary;
 mod supersede;
@@ -28,6 +29,7 @@ pub use profile::{
     ChatProfiles, Observed, Profile, ProfileSummarizer, RuleProfiles, conversation_line, cut, folded,
     reserved_headings, user_profile_record,
 };
+pub use request::{MemoryRequest, NamedTopic};
 pub use role::is_said;
 pub use summary::{ChatSummarizer, ExtractiveSummarizer, SUMMARY_PROMPT, Summarizer, Summary, SummaryRequest};
 pub use supersede::{Change, ChangeKind, reconcile};

@@ -92,7 +92,7 @@ fn comparable_slots(slot: &str) -> &str {
 }
 
 /// Returns the relative of a slot such as `family.sister`.
-fn kin_of(slot: &str) -> Option<&str> {
+pub(crate) fn kin_of(slot: &str) -> Option<&str> {
     slot.strip_prefix("family.")
 }
 

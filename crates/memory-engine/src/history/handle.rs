@@ -162,7 +162,7 @@ impl History {
     /// # Errors
     /// The store's; `Conflict` if others keep writing to the same records.
     pub async fn retract(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
-        let work = self.engine.acting(self.engine.retract_records(scope, ids, reason, Facts::Retracted));
+        let work = self.engine.acting(self.engine.retract_records(scope, ids, reason, Facts::Retracted, None));
         verb!("retract", scope, { ids = ids.len(), records = Empty }, work, note_retraction)
     }
 

@@ -1,6 +1,9 @@
 //! Retracts records, so that they can be restored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use memory_engine_core::{
     Error, ErrorKind, Field, Filter, Job, Kind, Op, Order, PutMode, Record, RecordId, Result, ScanQuery, Scope, State,
@@ -44,6 +47,10 @@ pub struct Retraction {
     pub at: Timestamp,
     /// The retracted records, and those derived from them.
     pub records: Vec<RecordId>,
+    /// The time at which the records are deleted unless they are restored; `None` for never. Listed retractions do not
+    /// have it.
+    #[serde(skip)]
+    pub(crate) expires_at: Option<Timestamp>,
 }
 
 /// A retracted record in the ledger.
@@ -52,6 +59,44 @@ struct RetractedRecord {
     id: RecordId,
     /// The state before the retraction.
     state: State,
+    /// The expiry before a retraction that ends with the deletion of its records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expiry: Option<FormerExpiry>,
+}
+
+/// The expiry of a record before it was retracted.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct FormerExpiry {
+    pinned: bool,
+    expires_at: Option<Timestamp>,
+}
+
+impl RetractedRecord {
+    /// Changes the record to a retracted one. Returns its entry in the ledger.
+    fn retract(record: &mut Record, retraction: &Retraction) -> Self {
+        let expiry = retraction.expires_at.map(|end| {
+            let former = FormerExpiry { pinned: record.pinned, expires_at: record.expires_at };
+            // The expiry of a pinned record does not apply.
+            let own_end = record.expires_at.filter(|_| !record.pinned);
+            record.expires_at = Some(own_end.map_or(end, |own_end| own_end.min(end)));
+            record.pinned = false;
+            former
+        });
+        let retracted = Self { id: record.id, state: record.state, expiry };
+        record.state = State::Revoked;
+        record.metadata.insert(RETRACTION.into(), json!(retraction.id));
+        retracted
+    }
+
+    /// Changes the retracted record to what it was before.
+    fn restore(self, record: &mut Record) {
+        record.state = self.state;
+        record.metadata.remove(RETRACTION);
+        if let Some(FormerExpiry { pinned, expires_at }) = self.expiry {
+            record.pinned = pinned;
+            record.expires_at = expires_at;
+        }
+    }
 }
 
 /// The metadata key of the retraction's id, in ledger entries and in retracted records. A record that was written again
@@ -63,6 +108,8 @@ const REASON_KEY: &str = "reason";
 const REWIND_REASON: &str = "rewind";
 /// The reason of the retraction of turns that state a deleted fact.
 const FACT_DELETED_REASON: &str = "a fact from it was deleted";
+/// The reason of the retraction of a topic that a person asked to forget. It is not the text of a caller.
+pub(crate) const TOPIC_REASON: &str = "the person asked to forget it";
 
 /// The treatment of facts that are derived from retracted records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,24 +138,31 @@ impl MemoryEngine {
             }
         }
         ids.truncate(limit);
-        self.retract_records(scope, &ids, REWIND_REASON, Facts::Retracted).await
+        self.retract_records(scope, &ids, REWIND_REASON, Facts::Retracted, None).await
     }
 
     /// Retracts turns that state deleted facts, and what is derived from them except for other facts.
     pub(crate) async fn retract_fact_sources(&self, scope: &Scope, turns: &[RecordId]) -> Result<Retraction> {
-        self.retract_records(scope, turns, FACT_DELETED_REASON, Facts::Kept).await
+        self.retract_records(scope, turns, FACT_DELETED_REASON, Facts::Kept, None).await
     }
 
-    /// Retracts records within `scope`, and what is derived from them.
+    /// Retracts records within `scope`, and what is derived from them. After `undo_period`, they are deleted.
     pub(crate) async fn retract_records(
         &self,
         scope: &Scope,
         ids: &[RecordId],
         reason: &str,
         facts: Facts,
+        undo_period: Option<Duration>,
     ) -> Result<Retraction> {
         let at = self.settings().clock().now();
-        let mut retraction = Retraction { id: RecordId::new(), reason: reason.to_owned(), at, records: Vec::new() };
+        let mut retraction = Retraction {
+            id: RecordId::new(),
+            reason: reason.to_owned(),
+            at,
+            records: Vec::new(),
+            expires_at: undo_period.map(|period| at.after(period)),
+        };
         let user = scope.namespace();
         self.retract_with_retries([scope, scope], ids, facts, &mut retraction).await?;
         // A job may have derived records meanwhile. Once the sources are not active, no job derives more.
@@ -185,15 +239,13 @@ impl MemoryEngine {
                 remaining_sources.entry(job).or_default().extend(remaining);
             }
             let revision = record.revision;
-            retracted.push(RetractedRecord { id: record.id, state: record.state });
-            record.state = State::Revoked;
-            record.metadata.insert(RETRACTION.into(), json!(retraction.id));
+            retracted.push(RetractedRecord::retract(&mut record, retraction));
             writes.push(Write::new(record, PutMode::Update { revision }));
         }
         for records in retracted.chunks(ENTRY_MAX_RECORDS) {
             writes.push(Write::new(self.ledger_entry(scope, retraction, records), PutMode::Create));
         }
-        if !matches!(retraction.reason.as_str(), "" | REWIND_REASON) && !reason_sources.is_empty() {
+        if !(retraction.reason.is_empty() || is_own_reason(&retraction.reason)) && !reason_sources.is_empty() {
             writes.push(Write::new(self.reason_entry(scope, retraction, reason_sources), PutMode::Create));
         }
         let profiles = self.enrichment().turns().people_with_profiles(&user, &all_ids).await?;
@@ -225,12 +277,10 @@ impl MemoryEngine {
     /// Returns the writes that reject one pending record.
     pub(crate) fn rejection_writes(&self, scope: &Scope, mut record: Record, reason: &str) -> [Write; 3] {
         let (id, at) = (RecordId::new(), self.settings().clock().now());
-        let retraction = Retraction { id, reason: reason.to_owned(), at, records: vec![record.id] };
-        let entry = self.ledger_entry(scope, &retraction, &[RetractedRecord { id: record.id, state: record.state }]);
-        let reason = self.reason_entry(scope, &retraction, retraction.records.clone());
+        let retraction = Retraction { id, reason: reason.to_owned(), at, records: vec![record.id], expires_at: None };
         let mode = PutMode::Update { revision: record.revision };
-        record.state = State::Revoked;
-        record.metadata.insert(RETRACTION.into(), json!(retraction.id));
+        let entry = self.ledger_entry(scope, &retraction, &[RetractedRecord::retract(&mut record, &retraction)]);
+        let reason = self.reason_entry(scope, &retraction, retraction.records.clone());
         record.metadata.insert(review_keys::REJECTED.into(), json!(true));
         [Write::new(record, mode), Write::new(entry, PutMode::Create), Write::new(reason, PutMode::Create)]
     }
@@ -244,8 +294,8 @@ impl MemoryEngine {
     /// Returns the entry of the ledger that stores a part of a retraction.
     fn ledger_entry(&self, scope: &Scope, retraction: &Retraction, records: &[RetractedRecord]) -> Record {
         let mut entry = self.empty_entry(scope, retraction, "records were taken back");
-        if retraction.reason == REWIND_REASON {
-            entry.metadata.insert(REASON_KEY.into(), json!(REWIND_REASON));
+        if is_own_reason(&retraction.reason) {
+            entry.metadata.insert(REASON_KEY.into(), json!(retraction.reason));
         }
         entry.metadata.insert("records".into(), json!(records));
         entry
@@ -263,12 +313,13 @@ impl MemoryEngine {
     fn empty_entry(&self, scope: &Scope, retraction: &Retraction, text: &str) -> Record {
         let mut entry = Record::new(scope.clone(), Kind::ledger("retraction"), text, self.settings().clock());
         entry.trust = Trust::Tool;
+        entry.expires_at = retraction.expires_at;
         entry.metadata.insert(RETRACTION.into(), json!(retraction.id));
         entry
     }
 
     /// Restores the records of a retraction that have not changed since.
-    pub(super) async fn restore_records(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
+    pub(crate) async fn restore_records(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
         let entries = self.ledger_entries(scope, Some(retraction)).await?;
         if entries.is_empty() {
             let message = format!("there is no retraction {retraction} here; `retractions` lists them");
@@ -291,8 +342,7 @@ impl MemoryEngine {
                 continue;
             }
             let mode = PutMode::Update { revision: record.revision };
-            record.state = retracted.state;
-            record.metadata.remove(RETRACTION);
+            retracted.restore(&mut record);
             writes.push(Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) });
         }
         let count = writes.len() as u64;
@@ -312,7 +362,7 @@ impl MemoryEngine {
     }
 
     /// Returns the retractions that can be restored, the latest first.
-    pub(super) async fn list_retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
+    pub(crate) async fn list_retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
         let mut found: Vec<Retraction> = Vec::new();
         for entry in self.ledger_entries(scope, None).await? {
             let Some(id) = entry.metadata.get(RETRACTION).and_then(|id| serde_json::from_value(id.clone()).ok()) else {
@@ -327,7 +377,8 @@ impl MemoryEngine {
                 }
                 None => {
                     let reason = reason.unwrap_or_default();
-                    found.push(Retraction { id, reason, at: entry.occurred_at, records: records.collect() });
+                    let records = records.collect();
+                    found.push(Retraction { id, reason, at: entry.occurred_at, records, expires_at: None });
                 }
             }
         }
@@ -343,6 +394,11 @@ impl MemoryEngine {
         }
         self.indexed_store().scan_all(scope, filter, Order::NewestFirst).await
     }
+}
+
+/// Returns true for a reason that is not the text of a caller.
+fn is_own_reason(reason: &str) -> bool {
+    matches!(reason, REWIND_REASON | TOPIC_REASON)
 }
 
 pub(crate) fn note_retraction(span: &Span, retraction: &Retraction) {

@@ -69,9 +69,9 @@ fn audit_action(verb: &str) -> Option<AuditAction> {
         | "admin.store_from"
         | "remember_from" => AuditAction::Write,
         "update" | "patch" => AuditAction::Change,
-        "retract" | "rewind" => AuditAction::Retract,
-        "restore" => AuditAction::Restore,
-        "forget" | "forget_with_certificate" => AuditAction::Delete,
+        "retract" | "rewind" | "forget_topic" => AuditAction::Retract,
+        "restore" | "restore_topic" => AuditAction::Restore,
+        "forget" | "forget_with_certificate" | "block" => AuditAction::Delete,
         "accept" | "accept_edited" | "reject" => AuditAction::Review,
         "scan_secrets" => AuditAction::Redact,
         "import" | "admin.import_tombstones" => AuditAction::Import,

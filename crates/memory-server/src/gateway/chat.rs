@@ -12,6 +12,7 @@ use memory_engine::{
     Scope,
     audit::{AuditContext, in_context},
     http_models::RelayRequest,
+    requests::MemoryRequest,
 };
 use tokio::{sync::oneshot, time::timeout};
 use tower_http::request_id::RequestId;
@@ -26,11 +27,12 @@ use super::{
     exchange::ChatExchange,
     identity::{Identity, OwnerSources},
     openai::OpenAiAccess,
-    pending_turn::PendingTurn,
+    pending_turn::{PendingTurn, TurnStorage},
     prompt::Prompt,
     relay::upstream_headers,
+    requests::find_request,
     response_owner::ResponseOwner,
-    sessions::Continuation,
+    sessions::{Continuation, LastTurn},
     state::GatewayState,
     thread::{Thread, TurnKey},
     turn::ChatTurn,
@@ -123,10 +125,13 @@ impl GatewayState {
         }
         let conversation = self.resolve_conversation(access, &names, &body, memory_use).await?;
         let asked_at = self.options.clock.now();
+        let request = Some(&conversation.thread).filter(|_| memory_use == MemoryUse::On);
+        let request = request.and_then(|thread| find_request(&self.options.commands, thread));
         let prompt = match memory_use {
             MemoryUse::Off => Arc::new(Prompt::default()),
-            MemoryUse::On | MemoryUse::Read => self.build_prompt(&conversation).await,
+            MemoryUse::On | MemoryUse::Read => self.build_prompt(&conversation, request.as_ref()).await,
         };
+        let storage = self.turn_storage(memory_use, &conversation, request, &prompt);
         let request_id = request_id(&parts.extensions);
         let (request, conversion) = upstream_exchange(
             dialect,
@@ -156,7 +161,6 @@ impl GatewayState {
         let recall_scope = &conversation.identity.recall_scope;
         let owner = is_continuable.then(|| ResponseOwner::of(&self.engine, access, recall_scope)).flatten();
         let recorder = is_continuable.then(|| self.continuation_recorder(conversation, &body));
-        let writer = (memory_use == MemoryUse::On).then(|| self.turns.clone());
         Ok(ChatExchange {
             service,
             dialect,
@@ -165,7 +169,7 @@ impl GatewayState {
             is_streamed: body.is_streamed(),
             prompt,
             session,
-            turn: PendingTurn::new(turn, writer, recorder, owner),
+            turn: PendingTurn::new(turn, storage, recorder, owner),
             options: Arc::clone(&self.options),
         })
     }
@@ -229,9 +233,34 @@ impl GatewayState {
         }
     }
 
-    async fn build_prompt(&self, conversation: &Conversation) -> Arc<Prompt> {
-        let mut prompt =
-            self.prompter.prompt(&conversation.identity, &conversation.thread, conversation.key.as_ref()).await;
+    /// Returns what becomes of the turn: a request about the memory itself, and the reply to it, are not stored.
+    fn turn_storage(
+        &self,
+        memory_use: MemoryUse,
+        conversation: &Conversation,
+        request: Option<MemoryRequest>,
+        prompt: &Prompt,
+    ) -> TurnStorage {
+        let is_play = prompt.scene.as_deref().is_some_and(|scene| self.prompter.is_play(scene));
+        let Some(request) = request.filter(|_| !is_play) else {
+            let is_stored = memory_use == MemoryUse::On;
+            return if is_stored { TurnStorage::Write(self.turns.clone()) } else { TurnStorage::None };
+        };
+        // Later turns follow this one although it is not stored.
+        let address = &conversation.identity.address;
+        if let Some(key) = &conversation.key {
+            let round = self.sessions.last_turn(address).unwrap_or_default().round;
+            self.sessions.set_last_turn(address, LastTurn { round, key: Some(key.key.clone()) });
+        }
+        match request {
+            MemoryRequest::OffTheRecord => TurnStorage::Block(self.engine.clone(), self.options.store_timeout),
+            MemoryRequest::TakeOutPrevious | MemoryRequest::Forget { .. } | MemoryRequest::Undo => TurnStorage::None,
+        }
+    }
+
+    async fn build_prompt(&self, conversation: &Conversation, request: Option<&MemoryRequest>) -> Arc<Prompt> {
+        let Conversation { identity, thread, key, .. } = conversation;
+        let mut prompt = self.prompter.prompt(identity, thread, key.as_ref(), request).await;
         if let Some(stage) = conversation.failed_stage {
             Arc::make_mut(&mut prompt).degraded.push(stage);
         }

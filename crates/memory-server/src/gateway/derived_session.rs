@@ -13,6 +13,8 @@ use super::{
 /// Maximum number of chats of a user that begin with the same words and have sessions of their own. Later ones share
 /// the last session.
 const MAX_CHATS: usize = 32;
+/// Maximum number of turns before the latest one that are looked up if that one is not stored.
+const MAX_UNSTORED_TURNS: usize = 5;
 /// Maximum time in which a repeated first message asks for another reply. Later it begins another chat.
 const RETRY_WINDOW: Duration = Duration::from_secs(3600);
 
@@ -31,20 +33,19 @@ pub(super) async fn find_chat(
     now: Timestamp,
 ) -> Result<Scope> {
     let chats = chat_addresses(first)?;
-    let stored_key = key.parent.as_ref().unwrap_or(&key.key);
-    let ids: Vec<(usize, RecordId)> = chats
-        .iter()
-        .enumerate()
-        .flat_map(|(chat, address)| record_ids(address, stored_key).map(|id| (chat, id)))
-        .collect();
-    let records = engine.get_all(recall_scope, &ids.iter().map(|(_, id)| *id).collect::<Vec<_>>()).await?;
-    let stored: Vec<(usize, &Record)> =
-        ids.iter().zip(&records).filter_map(|((chat, _), record)| Some((*chat, record.as_ref()?))).collect();
+    let stored = stored_turns(engine, recall_scope, &chats, key.parent.as_ref().unwrap_or(&key.key)).await?;
     if key.parent.is_some() {
         let reply = thread.previous_exchange().map(|exchange| engine.screening().mask(exchange.assistant.as_str()));
         // The turns of a history that was never stored begin the first chat.
-        let chat = newest_chat(&stored, reply.as_deref()).unwrap_or(0);
-        return Ok(chats[chat].clone());
+        let mut chat = newest_chat(&stored, reply.as_deref());
+        // Turns off the record are not stored: those before them name the chat.
+        for earlier in key.history.iter().rev().skip(1).take(MAX_UNSTORED_TURNS) {
+            if chat.is_some() {
+                break;
+            }
+            chat = newest_chat(&stored_turns(engine, recall_scope, &chats, &earlier.key).await?, None);
+        }
+        return Ok(chats[chat.unwrap_or(0)].clone());
     }
     let Some(latest) = stored.iter().map(|(chat, _)| *chat).max() else { return Ok(first.clone()) };
     let is_tool_result = thread.question().is_none();
@@ -56,12 +57,25 @@ pub(super) async fn find_chat(
     Ok(chats[chat].clone())
 }
 
+/// Returns the stored records of a turn, each with the index of its chat.
+async fn stored_turns(
+    engine: &MemoryEngine,
+    recall_scope: &Scope,
+    chats: &[Scope],
+    key: &str,
+) -> Result<Vec<(usize, Record)>> {
+    let of_chat = |(chat, address): (usize, &Scope)| record_ids(address, key).map(|id| (chat, id));
+    let (chats, ids): (Vec<usize>, Vec<RecordId>) = chats.iter().enumerate().flat_map(of_chat).unzip();
+    let records = engine.get_all(recall_scope, &ids).await?;
+    Ok(chats.into_iter().zip(records).filter_map(|(chat, record)| Some((chat, record?))).collect())
+}
+
 /// Returns the index of the chat whose turn before the open one was stored last, preferably with the same reply.
-fn newest_chat(stored: &[(usize, &Record)], reply: Option<&str>) -> Option<usize> {
-    let newest = |records: &mut dyn Iterator<Item = &(usize, &Record)>| {
+fn newest_chat(stored: &[(usize, Record)], reply: Option<&str>) -> Option<usize> {
+    let newest = |records: &mut dyn Iterator<Item = &(usize, Record)>| {
         records.max_by_key(|(chat, record)| (record.occurred_at, *chat)).map(|(chat, _)| *chat)
     };
-    let has_reply = |(_, record): &&(usize, &Record)| {
+    let has_reply = |(_, record): &&(usize, Record)| {
         record.role.as_ref() == Some(&Role::ASSISTANT) && reply == Some(record.text.as_str())
     };
     newest(&mut stored.iter().filter(has_reply)).or_else(|| newest(&mut stored.iter()))

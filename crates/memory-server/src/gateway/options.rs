@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use memory_engine::{
     Clock, SystemClock,
     context::{GatewayBlock, InjectionRules},
+    requests::ChatCommand,
     scene::SceneRules,
 };
 
@@ -21,6 +22,8 @@ pub struct GatewayOptions {
     pub block: GatewayBlock,
     /// The place of the injected text in a request. Default: [`BlockPlacement::Message`].
     pub placement: BlockPlacement,
+    /// The requests about the memory that a person can make. Default: all.
+    pub commands: Vec<ChatCommand>,
     /// Maximum number of recalled memories per prompt. Default: 5.
     pub max_memories: usize,
     /// The rules that detect the scene of a message. Default: the built-in ones.
@@ -72,6 +75,7 @@ impl From<&Config> for GatewayOptions {
             rules: InjectionRules::default(),
             block,
             placement: config.gateway.placement,
+            commands: config.chat_commands.clone(),
             max_memories: config.gateway.max_memories,
             scenes: SceneRules::default(),
             memory_deadline: Duration::from_millis(config.gateway.deadline_ms),

@@ -1,22 +1,37 @@
 //! The turn of a request, until its reply is known.
 
+use std::time::Duration;
+
+use memory_engine::MemoryEngine;
+use tokio::time::timeout;
+
 use super::{
-    continuation::ContinuationRecorder, reply::ReplyAccumulator, response_owner::ResponseOwner, thread::assistant_text,
-    turn::ChatTurn, turn_writer::TurnWriter,
+    continuation::ContinuationRecorder, reply::ReplyAccumulator, requests::block_exchange,
+    response_owner::ResponseOwner, thread::assistant_text, turn::ChatTurn, turn_writer::TurnWriter,
 };
 
 /// The turn of a request, until its reply is known and it is stored.
 pub(super) struct PendingTurn {
     /// `None` once it is stored, and for requests without memory.
     turn: Option<ChatTurn>,
-    /// `None` for requests that store nothing.
-    writer: Option<TurnWriter>,
+    storage: TurnStorage,
     /// For replies that a later request can continue by their id.
     recorder: Option<ContinuationRecorder>,
     /// `None` for replies that no upstream stores.
     owner: Option<ResponseOwner>,
     /// Number of ids of the reply whose owner is recorded.
     owned_ids: usize,
+}
+
+/// What becomes of a turn.
+#[derive(Debug)]
+pub(super) enum TurnStorage {
+    /// It is stored.
+    Write(TurnWriter),
+    /// It is off the record: a tombstone prevents that it is stored later. With a time limit.
+    Block(MemoryEngine, Duration),
+    /// It is not stored.
+    None,
 }
 
 /// The reason why a reply is incomplete.
@@ -41,11 +56,11 @@ impl Interruption {
 impl PendingTurn {
     pub(super) fn new(
         turn: Option<ChatTurn>,
-        writer: Option<TurnWriter>,
+        storage: TurnStorage,
         recorder: Option<ContinuationRecorder>,
         owner: Option<ResponseOwner>,
     ) -> Self {
-        Self { turn, writer, recorder, owner, owned_ids: 0 }
+        Self { turn, storage, recorder, owner, owned_ids: 0 }
     }
 
     /// Records the owner of the response and its items, as far as their ids are known. Call it before the client gets
@@ -92,7 +107,14 @@ impl PendingTurn {
             recorder.record_answer(id, &turn.key.key, &turn.exchange.user, &turn.exchange.assistant);
             turn.response_id = Some(id.to_owned());
         }
-        let Some(writer) = &self.writer else { return true };
+        let writer = match &self.storage {
+            TurnStorage::Write(writer) => writer,
+            TurnStorage::Block(engine, time_limit) => {
+                let block = block_exchange(engine, &turn.address, &turn.key.key, &turn.exchange);
+                return matches!(timeout(*time_limit, block).await, Ok(Ok(())));
+            }
+            TurnStorage::None => return true,
+        };
         turn.answered_at = Some(turn.clock.now());
         turn.partial_reason = match interruption {
             None => reply.is_truncated().then_some("too_long"),

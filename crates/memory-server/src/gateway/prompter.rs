@@ -3,11 +3,12 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use memory_engine::{
-    Clock, Injector, MemoryEngine, RecallQuery, Record, RecordId, Result, Scope,
-    context::{IncomingMessage, Injection},
+    Clock, Injector, Language, MemoryEngine, RecallQuery, Record, RecordId, Result, Scope,
+    context::{GatewayBlock, IncomingMessage, Injection, RequestNotice},
+    requests::MemoryRequest,
     scene::{SceneDetector, SessionLimits},
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tracing::Instrument;
 
 use super::{
@@ -15,6 +16,7 @@ use super::{
     options::GatewayOptions,
     prompt::Prompt,
     replacement::replaced_by_request,
+    requests::{REQUEST_TIMEOUT, act_on_request},
     sessions::{SessionCache, read_last_turn},
     thread::{Thread, TurnKey},
 };
@@ -28,10 +30,19 @@ const INJECTION_SHARE: f64 = 0.93;
 pub(super) struct Prompter {
     engine: MemoryEngine,
     injector: Injector,
+    block: GatewayBlock,
     scenes: SceneDetector,
     sessions: Arc<SessionCache>,
     deadline: Duration,
     clock: Arc<dyn Clock>,
+}
+
+/// The session of a question.
+struct OpenedSession {
+    /// The scene of the question.
+    scene: String,
+    /// The stages that failed.
+    degraded: Vec<&'static str>,
 }
 
 impl Prompter {
@@ -46,7 +57,8 @@ impl Prompter {
             .with_deadline(options.memory_deadline.mul_f64(INJECTION_SHARE));
         let scenes = SceneDetector::new(&options.scenes, Arc::clone(&options.clock))?;
         let clock = Arc::clone(&options.clock);
-        Ok(Self { engine, injector, scenes, sessions, deadline: options.memory_deadline, clock })
+        let block = options.block.clone();
+        Ok(Self { engine, injector, block, scenes, sessions, deadline: options.memory_deadline, clock })
     }
 
     /// Adds a trace to every injection.
@@ -58,18 +70,63 @@ impl Prompter {
 
     /// Returns the memories for this request. Memories are recalled only for a question. A request that continues the
     /// previous exchange (tool results, a longer reply) gets the memories of its question. `turn` is the open turn.
-    pub(super) async fn prompt(&self, identity: &Identity, thread: &Thread, turn: Option<&TurnKey>) -> Arc<Prompt> {
+    ///
+    /// A `request` about the memory itself is done before the memories are chosen, unless it belongs to a play.
+    pub(super) async fn prompt(
+        &self,
+        identity: &Identity,
+        thread: &Thread,
+        turn: Option<&TurnKey>,
+        request: Option<&MemoryRequest>,
+    ) -> Arc<Prompt> {
         let deadline = Instant::now() + self.deadline;
         let Some(question) = thread.question() else {
             return self.previous_prompt(identity, turn, deadline).await;
         };
-        let (prompt, _) = self.prompt_for(identity, thread, question, deadline).await;
+        let mut opened = self.open(identity, question, deadline).await;
+        let request = request.zip(turn).filter(|_| !self.is_play(&opened.scene));
+        let mut notice = None;
+        if let Some((request, turn)) = request {
+            match self.act(identity, thread, turn, request).await {
+                Ok(done) => notice = Some(done),
+                Err(stage) => opened.degraded.push(stage),
+            }
+        }
+        // The request has a time limit of its own.
+        let deadline = if request.is_some() { Instant::now() + self.deadline } else { deadline };
+        let (mut prompt, _) = self.prompt_in(identity, thread, question, opened, deadline).await;
+        if let Some(notice) = notice {
+            prompt.block = self.block.with_notice(Language::of(question), &prompt.block, &notice);
+        }
         let prompt = Arc::new(prompt);
         self.sessions.set_prompt(&identity.address, turn, Arc::clone(&prompt));
         prompt
     }
 
+    /// Returns true for the scene of plays.
+    pub(super) fn is_play(&self, scene: &str) -> bool {
+        scene == self.block.play
+    }
+
+    /// Acts on a request about the memory. Returns the name of the failure otherwise.
+    async fn act(
+        &self,
+        identity: &Identity,
+        thread: &Thread,
+        turn: &TurnKey,
+        request: &MemoryRequest,
+    ) -> Result<RequestNotice, &'static str> {
+        let last_key = self.sessions.last_turn(&identity.address).and_then(|last| last.key);
+        let act = act_on_request(&self.engine, identity, thread, turn, last_key, request);
+        match timeout(REQUEST_TIMEOUT, act).await {
+            Ok(Ok(notice)) => Ok(notice),
+            Ok(Err(_)) => Err("request"),
+            Err(_) => Err("deadline"),
+        }
+    }
+
     /// Returns the memories for a question, and the injection that they are from; `None` if it failed.
+    #[cfg(feature = "ui")]
     pub(super) async fn prompt_for(
         &self,
         identity: &Identity,
@@ -77,14 +134,32 @@ impl Prompter {
         question: &str,
         deadline: Instant,
     ) -> (Prompt, Option<Injection>) {
-        // The rules read no more of a pasted document than the search does: a megabyte would take them seconds.
-        let question = RecallQuery::new(question).text;
-        let question = question.as_str();
+        let opened = self.open(identity, question, deadline).await;
+        self.prompt_in(identity, thread, question, opened, deadline).await
+    }
+
+    /// Restores the session, and detects the scene of a question.
+    async fn open(&self, identity: &Identity, question: &str, deadline: Instant) -> OpenedSession {
         let mut degraded = Vec::new();
         if self.sessions.last_turn(&identity.address).is_none() {
             degraded.extend(self.restore_session(&identity.address, deadline).await);
         }
-        let scene = self.scenes.detect(&identity.address, question).scene;
+        let scene = self.scenes.detect(&identity.address, &RecallQuery::new(question).text).scene;
+        OpenedSession { scene, degraded }
+    }
+
+    /// Returns the memories for a question in a session, and the injection that they are from; `None` if it failed.
+    async fn prompt_in(
+        &self,
+        identity: &Identity,
+        thread: &Thread,
+        question: &str,
+        OpenedSession { scene, mut degraded }: OpenedSession,
+        deadline: Instant,
+    ) -> (Prompt, Option<Injection>) {
+        // The rules read no more of a pasted document than the search does: a megabyte would take them seconds.
+        let question = RecallQuery::new(question).text;
+        let question = question.as_str();
         // Without them, a memory may repeat what the conversation contains. That is no reason to inject none.
         let replaced = self.replaced_records(identity, thread, deadline).await.unwrap_or_else(|stage| {
             degraded.push(stage);

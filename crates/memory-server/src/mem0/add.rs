@@ -208,7 +208,10 @@ impl Mem0 {
         task.await.map_err(|_| Error::new(ErrorKind::Internal, "add", "the task that stores the messages panicked"))?
     }
 
-    async fn store(&self, address: &Scope, input: AddInput, timeout: Duration) -> Result<AddOutcome, Mem0Error> {
+    async fn store(&self, address: &Scope, mut input: AddInput, timeout: Duration) -> Result<AddOutcome, Mem0Error> {
+        if !input.is_procedural {
+            input.messages = self.recorded_messages(address, input.messages).await?;
+        }
         let extracts_facts = input.infer && !input.is_procedural;
         let records = self.records(address, input);
         let Some(event) = records.first().map(|record| record.id) else {

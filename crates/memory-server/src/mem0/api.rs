@@ -29,6 +29,7 @@ pub(crate) fn build(
     engine: &MemoryEngine,
     _: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Option<ServerPart>> {
-    let mem0 = Mem0::new(engine.clone()).with_turns(config.mem0.include_turns);
+    let mem0 =
+        Mem0::new(engine.clone()).with_turns(config.mem0.include_turns).with_commands(config.chat_commands.clone());
     Ok(config.mem0.enabled.then(|| mem0.part()))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_engine::MemoryEngine;
+use memory_engine::{MemoryEngine, requests::ChatCommand};
 
 use crate::config::IncludedTurns;
 
@@ -13,6 +13,7 @@ use crate::config::IncludedTurns;
 pub struct Mem0 {
     pub(super) engine: MemoryEngine,
     pub(super) include_turns: IncludedTurns,
+    pub(super) commands: Vec<ChatCommand>,
     pub(super) add_timeout: Duration,
     pub(super) platform_add_timeout: Duration,
 }
@@ -23,6 +24,7 @@ impl Mem0 {
         Self {
             engine,
             include_turns: IncludedTurns::User,
+            commands: ChatCommand::ALL.to_vec(),
             add_timeout: Duration::from_secs(10),
             platform_add_timeout: Duration::from_millis(1500),
         }
@@ -32,6 +34,13 @@ impl Mem0 {
     /// [`IncludedTurns::User`].
     pub fn with_turns(mut self, include_turns: IncludedTurns) -> Self {
         self.include_turns = include_turns;
+        self
+    }
+
+    /// Sets the requests about the memory itself that a message of a person can make. Only
+    /// [`OffTheRecord`](ChatCommand::OffTheRecord) applies to messages that are added. Default: all.
+    pub fn with_commands(mut self, commands: impl Into<Vec<ChatCommand>>) -> Self {
+        self.commands = commands.into();
         self
     }
 

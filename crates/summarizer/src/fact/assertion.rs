@@ -32,7 +32,7 @@ data! {
 /// Masks, byte for byte, the text that the speaker does not state: longer quotations, stage directions between
 /// asterisks or in Chinese brackets, code, quoted lines, pasted mails, what others say or write, and text to be
 /// rewritten or played. Byte positions stay the same.
-pub(super) fn mask(text: &str) -> String {
+pub(crate) fn mask(text: &str) -> String {
     if DATA.played.is_match(text) {
         return MASK.to_string().repeat(text.len());
     }
@@ -95,7 +95,7 @@ fn requested_text(text: &str) -> Option<Range<usize>> {
 
 /// Normalises a masked sentence for the patterns: traditional characters become simplified, apostrophes straight, and
 /// each masked run one mask character. Case and the underscores of identifiers are kept.
-pub(super) fn normalise_sentence(masked: &str) -> String {
+pub(crate) fn normalise_sentence(masked: &str) -> String {
     let mut plain = String::with_capacity(masked.len());
     let text = DATA.cantonese.replace_all(masked, |found| DATA.in_mandarin.get(&found[0]).cloned().unwrap_or_default());
     let mut characters = text.chars().peekable();
@@ -127,8 +127,17 @@ pub(super) fn normalise_sentence(masked: &str) -> String {
 
 /// Returns false for suppositions, code and lines of another speaker in a pasted dialogue. They state no facts.
 pub(super) fn may_state_facts(sentence: &str) -> bool {
-    let is_of_other_speaker = || DATA.label.captures(sentence).is_some_and(|label| !DATA.own_label.is_match(&label[1]));
-    !(DATA.unreal.is_match(sentence) || sentence.starts_with("```") || is_of_other_speaker())
+    !(DATA.unreal.is_match(sentence) || sentence.starts_with("```") || is_of_other_speaker(sentence))
+}
+
+/// Returns true for a line of another speaker in a pasted dialogue.
+pub(crate) fn is_of_other_speaker(sentence: &str) -> bool {
+    DATA.label.captures(sentence).is_some_and(|label| !DATA.own_label.is_match(&label[1]))
+}
+
+/// Returns true if a text contains a request to write, to rewrite or to play something.
+pub(crate) fn orders_text(text: &str) -> bool {
+    DATA.order.is_match(text)
 }
 
 /// Returns true if a clause is a condition or reports what another person said.
