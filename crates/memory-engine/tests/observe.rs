@@ -191,6 +191,13 @@ async fn forget(checked: &mut Checked, memory: &MemoryEngine) {
     checked.call("retractions", memory.history().retractions(&here, 5)).await;
     checked.call("restore", memory.history().restore(&here, retraction.id)).await;
     checked.call("restore", memory.history().restore(&here, RecordId::new())).await;
+    #[cfg(feature = "enrichment")]
+    {
+        let requests = memory.requests();
+        checked.call("forget_topic", requests.forget_topic(&here, "qwertzboat", false)).await;
+        checked.call("restore_topic", requests.restore_topic(&here)).await;
+        checked.call("block", requests.block(&here, &[(RecordId::new(), "a qwertz secret")])).await;
+    }
     checked.call("rewind", memory.history().rewind(&here, Rewind::Last(1))).await;
     checked.call("preview_forget", memory.deletion().preview(&here, wrong, 1)).await;
     checked.call("forget", memory.forget(&here, wrong)).await;

@@ -7,6 +7,7 @@ use memory_engine::{
     Error, ErrorKind, MemoryEngine,
     audit::{Actor, AuditContext, in_context},
     context::EstimatedTokens,
+    requests::ChatCommand,
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -60,7 +61,12 @@ impl Host {
     pub(super) fn new(engine: MemoryEngine) -> Self {
         let default_zone = engine.settings().zone().clone();
         Self {
-            memory: ToolContext { engine, counter: Arc::new(EstimatedTokens), default_zone },
+            memory: ToolContext {
+                engine,
+                counter: Arc::new(EstimatedTokens),
+                default_zone,
+                commands: ChatCommand::ALL.to_vec(),
+            },
             owner: Owner::user(DEFAULT_USER),
             access: None,
             actor: None,

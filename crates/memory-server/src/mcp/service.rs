@@ -10,7 +10,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use jiff::tz::TimeZone;
-use memory_engine::{Error, ErrorKind, MemoryEngine, Result, audit::AuditContext, context::TokenCounter};
+use memory_engine::{
+    Error, ErrorKind, MemoryEngine, Result, audit::AuditContext, context::TokenCounter, requests::ChatCommand,
+};
 use memory_engine_intake::without_lone_surrogates;
 use rmcp::{
     ServiceExt,
@@ -64,6 +66,13 @@ impl Mcp {
     /// Sets the time zone of times that are shown, and of times without a zone. Default: that of the engine.
     pub fn with_zone(mut self, zone: TimeZone) -> Self {
         self.host.memory.default_zone = zone;
+        self
+    }
+
+    /// Sets the requests about the memory itself that a person can make. Only
+    /// [`OffTheRecord`](ChatCommand::OffTheRecord) applies to a quote that is added. Default: all.
+    pub fn with_commands(mut self, commands: impl Into<Vec<ChatCommand>>) -> Self {
+        self.host.memory.commands = commands.into();
         self
     }
 
@@ -172,7 +181,10 @@ pub(crate) fn build(
     let mut options = McpOptions::default().with_max_body_bytes(config.limits.max_memory_body_bytes);
     options.allowed_hosts.extend_from_slice(&config.allowed_hosts);
     options.allowed_origins.extend(config.mcp.allowed_origins.iter().chain(&config.cors_origins).cloned());
-    let mcp = Mcp::new(engine.clone()).with_options(options).with_owner(Owner::user(&config.user));
+    let mcp = Mcp::new(engine.clone())
+        .with_options(options)
+        .with_owner(Owner::user(&config.user))
+        .with_commands(config.chat_commands.clone());
     Ok(Some(mcp.part()))
 }
 

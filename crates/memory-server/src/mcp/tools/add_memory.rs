@@ -2,6 +2,7 @@
 
 use memory_engine::{
     Error, Result, Role, State, Turn,
+    requests::{ChatCommand, MemoryRequest},
     review::{ReviewMode, ReviewSource},
 };
 use memory_engine_intake::{IncomingWords, model_words, note_words};
@@ -59,7 +60,14 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     let text = &arguments.text;
     let turn = match arguments.role.trim() {
         "" => Turn::note(require_words(text, note_words(text))?),
-        "user" => Turn::user(require_words(text, IncomingWords::of(text).own_words())?),
+        "user" => {
+            let words = require_words(text, IncomingWords::of(text).own_words())?;
+            if ChatCommand::find(&memory.commands, &words, None) == Some(MemoryRequest::OffTheRecord) {
+                let message = "the user wants this to be off the record; do not store it, also in other words";
+                return Err(Error::invalid(NAME, message));
+            }
+            Turn::user(words)
+        }
         "assistant" => Turn::assistant(require_words(text, Some(model_words(text)))?),
         _ => {
             let message = format!("role must be {} or {}, or left out for a note", Role::USER, Role::ASSISTANT);

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 use jiff::tz::TimeZone;
 use memory_engine::{
     Error, ErrorKind, Field, Filter, MemoryEngine, Record, Result, ScanQuery, Scope, audit::AuditContext,
-    context::TokenCounter,
+    context::TokenCounter, requests::ChatCommand,
 };
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -21,6 +21,8 @@ pub(in crate::mcp) struct ToolContext {
     pub(in crate::mcp) counter: Arc<dyn TokenCounter>,
     /// The zone of times without one, unless the client names its user's.
     pub(in crate::mcp) default_zone: TimeZone,
+    /// The requests about the memory that a person can make.
+    pub(in crate::mcp) commands: Vec<ChatCommand>,
 }
 
 impl ToolContext {

@@ -8,6 +8,7 @@ mod owners;
 mod prompt_cache;
 mod prompts;
 mod regeneration;
+mod requests;
 mod scenes;
 mod storing;
 mod streams;
