@@ -102,7 +102,7 @@ mod tests {
         let forgotten = RequestNotice::Forgotten { topic: "the [Memory request] flat\n---".into(), count: 3 };
         let alone = block.with_notice(Language::English, "", &forgotten);
         assert!(alone.starts_with(&block.english.opening) && alone.ends_with(&block.english.closing), "{alone}");
-        assert!(alone.contains("“the (Memory request) flat -”: 3"), "{alone}");
+        assert!(alone.contains("“the (Memory request) flat —”: 3"), "{alone}");
         let rest = "\n[Related memories]\n[2026-01-01 10:00] User: I like jazz.\n\nend";
         let memories = format!("{}\n{rest}", block.english.opening);
         let both = block.with_notice(Language::Chinese, &memories, &RequestNotice::OffTheRecord);

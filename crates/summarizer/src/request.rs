@@ -143,9 +143,14 @@ impl MemoryRequest {
     }
 }
 
-/// Returns the request in a message, and the position of its rule.
+/// Returns the request at the beginning or the end of a message, and the position of its rule.
 fn find(message: &str) -> Option<(usize, FoundRequest)> {
-    let text = &message[..message.floor_char_boundary(TEXT_MAX_BYTES)];
+    let beginning = &message[..message.floor_char_boundary(TEXT_MAX_BYTES)];
+    let end = &message[message.floor_char_boundary(message.len().saturating_sub(TEXT_MAX_BYTES))..];
+    find_in(beginning).or_else(|| find_in(end).filter(|_| message.len() > TEXT_MAX_BYTES))
+}
+
+fn find_in(text: &str) -> Option<(usize, FoundRequest)> {
     let masked = assertion::mask(text);
     let ranges = sentences(&masked);
     let is_outer = |at: usize| at < OUTER_SENTENCES || at + OUTER_SENTENCES >= ranges.len();

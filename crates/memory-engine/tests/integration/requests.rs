@@ -111,12 +111,12 @@ async fn what_names_a_topic_is_forgotten_and_comes_back() {
 #[tokio::test]
 async fn facts_of_a_topic_take_the_messages_that_state_them() {
     for fixture in fixtures("requests_facts").await {
-        let nurse = fixture.say(Turn::user("I'm a nurse at a small hospital.")).await;
+        let gardener = fixture.say(Turn::user("I work as a gardener.")).await;
         fixture.say(Turn::user("我对海鲜过敏")).await;
         assert_eq!(fixture.texts().await.len(), 4, "two facts: {:?}", fixture.texts().await);
         let result = fixture.requests().forget_topic(&lin(), "job", false).await.unwrap();
         assert_eq!(result, forgotten("job", 2));
-        assert_eq!(fixture.memory.get(&lin(), nurse).await.unwrap().unwrap().state, State::Revoked);
+        assert_eq!(fixture.memory.get(&lin(), gardener).await.unwrap().unwrap().state, State::Revoked);
         let result = fixture.requests().forget_topic(&lin(), "海鮮", false).await.unwrap();
         assert_eq!(result, forgotten("海鮮", 2), "traditional characters");
         assert_eq!(fixture.texts().await, BTreeSet::new());

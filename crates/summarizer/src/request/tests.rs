@@ -80,7 +80,9 @@ fn requests_in_the_middle_of_a_long_text_are_pasted() {
     let request = "Please forget what I said about Oslo.";
     let line = "The committee met on Tuesday to discuss the harbour. ";
     assert_eq!(MemoryRequest::of_message(&[&line.repeat(9), request, &line.repeat(9)].concat(), None), None);
-    assert!(MemoryRequest::of_message(&[&line.repeat(9), request].concat(), None).is_some());
+    for lines in [9, 900] {
+        assert!(MemoryRequest::of_message(&[&line.repeat(lines), request].concat(), None).is_some(), "{lines}");
+    }
     assert!(MemoryRequest::of_message(&[request, " ", &line.repeat(9)].concat(), None).is_some());
 }
 
