@@ -59,7 +59,7 @@ pub enum RequestNotice {
     /// Forgotten memories are back.
     Restored {
         /// Their number.
-        count: u64,
+        count: usize,
     },
     /// There is nothing to bring back.
     NothingToRestore,

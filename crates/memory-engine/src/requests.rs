@@ -20,6 +20,8 @@ use crate::{
     verbs::{forget::Forget, verb::verb},
 };
 
+/// The kinds of records that can name a topic.
+const NAMED_KINDS: [Kind; 3] = [Kind::TURN, Kind::FACT, Kind::NOTE];
 /// Number of records that are read at a time.
 const PAGE_ROWS: usize = 500;
 /// Maximum number of samples of a notice.
@@ -157,7 +159,11 @@ impl ChatRequests {
         let Some(latest) = self.latest_retraction(scope, Self::UNDO_PERIOD).await? else {
             return Ok(RequestNotice::NothingToRestore);
         };
-        Ok(RequestNotice::Restored { count: self.engine.restore_records(scope, latest.id).await? })
+        self.engine.restore_records(scope, latest.id).await?;
+        let records = self.engine.get_all(&scope.namespace(), &latest.records).await?;
+        // As many as were forgotten: chunks and summaries, and facts that another one supersedes, do not count.
+        let is_counted = |record: &&Record| record.state == State::Active && NAMED_KINDS.contains(&record.kind);
+        Ok(RequestNotice::Restored { count: records.iter().flatten().filter(is_counted).count() })
     }
 
     /// Keeps texts out of the memory: deletes the records with these ids at `address`, and blocks the ids for good, and
@@ -177,14 +183,15 @@ impl ChatRequests {
         verb!("block", address, { ids = texts.len() }, work).map(drop)
     }
 
-    /// Deletes the latest message of the person at `address`, and what followed it.
+    /// Deletes the latest message of the person at exactly this address, and what followed it.
     ///
     /// # Errors
     /// The store's.
     pub async fn take_out_latest(&self, address: &Scope) -> Result<()> {
         const MAX_REPLIES: usize = 20;
         let filter = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-        let newest = self.engine.scan(address, &ScanQuery::newest(MAX_REPLIES).with_filter(filter)).await?.records;
+        let mut newest = self.engine.scan(address, &ScanQuery::newest(MAX_REPLIES).with_filter(filter)).await?.records;
+        newest.retain(|record| record.scope == *address);
         let Some(message) = newest.iter().position(is_from_person) else { return Ok(()) };
         let ids: Vec<RecordId> = newest[..=message].iter().map(|record| record.id).collect();
         self.engine.forget(address, Forget::Ids(ids)).await.map(drop)
@@ -192,7 +199,7 @@ impl ChatRequests {
 
     /// Returns the records of a person that name a topic.
     async fn named_records(&self, scope: &Scope, topic: &NamedTopic) -> Result<NamedRecords> {
-        let kinds = [Kind::TURN, Kind::FACT, Kind::NOTE].map(|kind| FilterValue::from(kind.as_str()));
+        let kinds = NAMED_KINDS.map(|kind| FilterValue::from(kind.as_str()));
         let states = [State::Active, State::Superseded, State::Pending].map(|state| FilterValue::from(state.as_str()));
         let filter = Filter::any_of(Field::Kind, kinds).and(Filter::any_of(Field::State, states));
         let mut query = ScanQuery::oldest(PAGE_ROWS).with_filter(filter);

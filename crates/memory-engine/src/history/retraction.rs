@@ -245,7 +245,8 @@ impl MemoryEngine {
         for records in retracted.chunks(ENTRY_MAX_RECORDS) {
             writes.push(Write::new(self.ledger_entry(scope, retraction, records), PutMode::Create));
         }
-        if !(retraction.reason.is_empty() || is_own_reason(&retraction.reason)) && !reason_sources.is_empty() {
+        let is_of_caller = !retraction.reason.is_empty() && !is_own_reason(&retraction.reason);
+        if is_of_caller && !reason_sources.is_empty() {
             writes.push(Write::new(self.reason_entry(scope, retraction, reason_sources), PutMode::Create));
         }
         let profiles = self.enrichment().turns().people_with_profiles(&user, &all_ids).await?;
