@@ -31,6 +31,8 @@ mod retraction;
 mod review;
 #[path = "life/screening.rs"]
 mod screening;
+#[path = "life/value.rs"]
+mod value;
 
 use fixtures::{TestDatabase, trials};
 use libtest_mimic::Arguments;
@@ -73,6 +75,9 @@ fn main() {
         digest::r15_failing_item_does_not_block_others,
         screening::derived_records_are_made_from_masked_text,
         screening::a_redaction_includes_derived_records,
+        value::records_that_contain_a_text_are_deleted,
+        value::a_text_is_searched_for_in_the_scope_alone,
+        value::an_interrupted_deletion_by_text_can_be_repeated,
         profile::a4_profile_contains_facts_and_latest_messages,
         profile::a4_profile_is_deleted_with_sources_and_rebuilt,
         profile::a4_model_writes_profile_with_rules_as_fallback,

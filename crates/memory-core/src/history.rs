@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use crate::{
+    fact_keys,
     filter::{Field, Filter, Op},
     history_keys::{FORMER_STATES, STORE_KEYS, TEXT_KNOWN_SINCE, copy_history},
     record::{Kind, Record, State},
@@ -160,6 +161,17 @@ impl Record {
     pub fn has_changed(&self) -> bool {
         let has_key = |key: &&str| self.metadata.contains_key(*key);
         self.state != State::Active || STORE_KEYS.iter().any(has_key) || has_key(&EDITS)
+    }
+
+    /// Returns true if the value of a metadata key is a term of the engine, such as a state or a polarity, and not the
+    /// words of a person.
+    pub fn is_term(&self, key: &str) -> bool {
+        let is_term_of_fact = match key {
+            fact_keys::SLOT => !self.is_plan(),
+            fact_keys::POLARITY | fact_keys::CARDINALITY | fact_keys::TYPE | fact_keys::RULE => true,
+            _ => false,
+        };
+        STORE_KEYS.contains(&key) || key == Self::ZONE_KEY || (self.kind == Kind::FACT && is_term_of_fact)
     }
 
     fn is_plan(&self) -> bool {

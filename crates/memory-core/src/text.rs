@@ -1,5 +1,6 @@
 //! Normalisation of text before it is hashed, compared or indexed.
 
+mod folded;
 mod script;
 #[cfg(feature = "chinese")]
 mod simplification;
@@ -9,6 +10,7 @@ mod simplification;
 
 use unicode_normalization::UnicodeNormalization;
 
+pub use folded::{FoldedCharacter, fold_characters, is_identifier_separator};
 pub use script::is_han;
 
 /// The version of [`normalize`]. Hashes and indexes are valid for one version only. Builds with and without the feature

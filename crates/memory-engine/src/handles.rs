@@ -24,7 +24,7 @@ impl MemoryEngine {
 
     /// Returns the operations around deletions: previews, certificates, expiry. [`forget`](Self::forget) deletes.
     pub fn deletion(&self) -> Deletion {
-        Deletion { engine: self.clone() }
+        Deletion { engine: self.clone(), on_progress: None }
     }
 
     /// Returns a handle on the entities and relations in the memories.

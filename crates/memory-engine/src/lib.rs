@@ -41,6 +41,7 @@ pub use settings::Settings;
 pub use verbs::facts;
 pub use verbs::{
     forget::{Forget, ForgetReport},
+    forget_text::ForgetText,
     import,
     linked::LinkedTurns,
     records::RecordQuery,

@@ -4,6 +4,7 @@ mod drain;
 #[cfg(feature = "enrichment")]
 pub mod facts;
 pub(crate) mod forget;
+pub(crate) mod forget_text;
 pub mod import;
 pub(crate) mod linked;
 pub(crate) mod read;

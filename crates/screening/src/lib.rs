@@ -14,6 +14,7 @@ mod screener;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod value;
 mod words;
 
 pub use finding::{RecordField, RecordFinding, ScreeningFinding, ScreeningRuleId};
@@ -21,3 +22,4 @@ pub use policy::{Category, ScreeningAction, ScreeningPolicy};
 pub use record::{RecordScreening, count_by_rule};
 pub use rules::rule_ids;
 pub use screener::{ScreenedText, Screener};
+pub use value::ValuePattern;

@@ -9,16 +9,21 @@ use crate::{
 
 const MASK_START: &str = "[redacted: ";
 const MASK_END: char = ']';
+/// The text that replaces a value which a person has deleted.
+pub(crate) const DELETED_MARK: &str = "[deleted]";
 
 /// Returns the positions of the masks in a text.
 pub(crate) fn mask_ranges(text: &str) -> Vec<Range<usize>> {
-    text.match_indices(MASK_START)
+    let deleted = text.match_indices(DELETED_MARK).map(|(start, mark)| start..start + mark.len());
+    let masks = text.match_indices(MASK_START);
+    masks
         .filter_map(|(start, _)| {
             let id_start = start + MASK_START.len();
             let length = text[id_start..].find(MASK_END)?;
             let id = &text[id_start..id_start + length];
             is_rule_id(id).then(|| start..id_start + length + MASK_END.len_utf8())
         })
+        .chain(deleted)
         .collect()
 }
 

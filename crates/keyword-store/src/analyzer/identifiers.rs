@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memory_engine_core::text::is_identifier_separator;
+
 use super::stop_words;
 
 /// Maximum number of groups. More of them are a table of numbers.
@@ -55,9 +57,7 @@ fn next_group(characters: &[char], position: usize) -> Option<Range<usize>> {
 
 fn is_separator(between: &[char]) -> bool {
     // A point and a space end a sentence.
-    (1..=2).contains(&between.len())
-        && between != ['.', ' ']
-        && between.iter().all(|c| matches!(c, ' ' | '-' | '.' | '·' | '_' | '/' | '(' | ')'))
+    (1..=2).contains(&between.len()) && between != ['.', ' '] && between.iter().all(|c| is_identifier_separator(*c))
 }
 
 fn is_code_separator(c: char) -> bool {

@@ -7,7 +7,10 @@ use std::{
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::{ForgetReport, certificate::SearchExtent};
+use memory_engine::{
+    Forget, ForgetReport, ForgetText, MemoryEngine, Scope, certificate::SearchExtent, deletion::ForgetPreview,
+};
+use serde_json::json;
 
 use crate::{
     args::{DatabaseArgs, ScopeArgs},
@@ -16,7 +19,10 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Delete records for good, by id or by scope.
+/// Delete records for good, by id, by a text in them, or by scope.
+///
+/// With --text, the records that contain a text are deleted, such as a telephone number, in whatever way it is written.
+/// --dry-run shows what would be deleted.
 ///
 /// With --certificate, the store is searched for traces of the deleted records, and a signed certificate is written.
 /// The exit code is 3 if traces remain.
@@ -26,6 +32,15 @@ pub(crate) struct ForgetCommand {
     ///
     /// Or their ids in an imported file.
     ids: Vec<String>,
+    /// Delete the records that contain this text; `-` reads it from standard input
+    ///
+    /// Case, full-width and traditional characters, white space, and the separators of numbers and codes make no
+    /// difference. 3 to 1000 characters, or at least 2 Chinese ones.
+    #[arg(long, conflicts_with = "ids")]
+    text: Option<String>,
+    /// Show what would be deleted, and change nothing
+    #[arg(long, conflicts_with = "certificate")]
+    dry_run: bool,
     #[command(flatten)]
     database: DatabaseArgs,
     #[command(flatten)]
@@ -47,29 +62,42 @@ impl ForgetCommand {
         }
         let certificate = self.certificate.prepare()?;
         let engine = self.database.open_without_indexes().await?;
-        let ids = match certificate {
-            // The certificate also covers records that are deleted already.
-            Some(_) => records::resolve_or_parse(&engine, &scope, &self.ids, NOTHING).await?,
-            None => records::resolve(&engine, &scope, &self.ids, NOTHING).await?,
+        let target = self.target(&engine, &scope, certificate.is_some()).await?;
+        let preview = match self.text.is_some() || self.dry_run {
+            true => Some(engine.deletion().preview(&scope, target.clone(), SAMPLE_RECORDS).await?),
+            false => None,
         };
-        let (target, records) = if self.ids.is_empty() {
-            let count = engine.stats(&scope).await?.records;
-            (memory_engine::Forget::Everything, output::counted(count, "record", "records"))
-        } else {
-            (memory_engine::Forget::Ids(ids), self.ids.join(", "))
+        if let (true, Some(preview)) = (self.dry_run, &preview) {
+            return self.report.print(preview, || preview_text(preview));
+        }
+        let total = match &preview {
+            Some(preview) => preview.records(),
+            None if self.ids.is_empty() => engine.stats(&scope).await?.records,
+            None => self.ids.len() as u64,
         };
-        let question = format!("Delete {records} within {scope} for good?");
-        if !self.yes && !confirm(&question)? {
+        if !self.yes && !confirm(&self.question(&scope, total, preview.as_ref()))? {
             bail!(NOTHING);
         }
+        let bar = output::progress(total, "deleting {wide_bar} {pos}/{len} records {eta}");
+        let deletion = engine.deletion().on_progress({
+            let (bar, is_json) = (bar.clone(), self.report.json);
+            move |done| {
+                bar.set_position(done);
+                if is_json && total > BATCH_RECORDS && done < total {
+                    output::print_json_line(&json!({ "done": done, "total": total }));
+                }
+            }
+        });
         let Some(certificate) = certificate else {
-            let forgotten = engine.forget(&scope, target).await?;
+            let forgotten = deletion.forget(&scope, target).await?;
+            bar.finish_and_clear();
             let report = report(&forgotten)?;
             return self.report.print_line(&report, || text(&forgotten));
         };
         // The command has the whole database open, so its caller may know what is in it.
         let extent = SearchExtent::Database;
-        let deletion = engine.deletion().forget_with_certificate(&scope, target, &certificate.key, extent).await?;
+        let deletion = deletion.forget_with_certificate(&scope, target, &certificate.key, extent).await?;
+        bar.finish_and_clear();
         let summary = certificate.write(&deletion.certificate)?;
         let mut report = report(&deletion.report)?;
         report["certificate"] = summary.json(&deletion.certificate);
@@ -77,6 +105,55 @@ impl ForgetCommand {
             .print_line(&report, || format!("{}\n{}", text(&deletion.report), summary.text(&deletion.certificate)))?;
         Ok(if deletion.certificate.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(TRACES_REMAIN) })
     }
+}
+
+impl ForgetCommand {
+    async fn target(&self, engine: &MemoryEngine, scope: &Scope, is_certified: bool) -> Result<Forget> {
+        Ok(match &self.text {
+            Some(text) if text == "-" => Forget::Text(ForgetText::new(io::read_to_string(io::stdin())?)),
+            Some(text) => Forget::Text(ForgetText::new(text)),
+            None if self.ids.is_empty() => Forget::Everything,
+            // The certificate also covers records that are deleted already.
+            None if is_certified => Forget::Ids(records::resolve_or_parse(engine, scope, &self.ids, NOTHING).await?),
+            None => Forget::Ids(records::resolve(engine, scope, &self.ids, NOTHING).await?),
+        })
+    }
+
+    /// Returns the question before a deletion of `total` records.
+    fn question(&self, scope: &Scope, total: u64, preview: Option<&ForgetPreview>) -> String {
+        let records = match self.ids.is_empty() {
+            true => output::counted(total, "record", "records"),
+            false => self.ids.join(", "),
+        };
+        let preview = preview.map(|preview| format!("{}\n", preview_text(preview))).unwrap_or_default();
+        format!("{preview}Delete {records} within {scope} for good?")
+    }
+}
+
+/// Number of records that one transaction deletes. A longer deletion prints its progress.
+const BATCH_RECORDS: u64 = 500;
+/// Maximum number of records that a preview shows.
+const SAMPLE_RECORDS: usize = 10;
+/// Maximum number of characters of a record that a preview shows.
+const SAMPLE_CHARS: usize = 100;
+
+/// Lists the records that a deletion would remove.
+fn preview_text(preview: &ForgetPreview) -> String {
+    let selected: u64 = preview.selected.values().sum();
+    let derived = preview.records() - selected;
+    let mut table = output::table(["record", "kind", "text"]);
+    let sample = preview.selected_sample.iter().chain(&preview.derived_sample);
+    for record in sample.take(SAMPLE_RECORDS) {
+        let text = output::shorten(&record.text, SAMPLE_CHARS);
+        table.add_row([record.id.to_string(), record.kind.to_string(), text]);
+    }
+    let shown = preview.records().min(SAMPLE_RECORDS as u64);
+    let rest = match preview.records() - shown {
+        0 => String::new(),
+        more => format!("\n… and {more} more"),
+    };
+    let records = output::counted(selected, "record", "records");
+    format!("{records} would be deleted, and {derived} derived from them\n{table}{rest}")
 }
 
 /// The outcome of a command that was not executed.

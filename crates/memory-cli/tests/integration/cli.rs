@@ -141,6 +141,31 @@ fn import_report_uses_plurals() {
 }
 
 #[test]
+fn records_are_forgotten_by_a_text_in_them() {
+    let cli = CliFixture::new();
+    for text in ["护照号是EH 4470-3312", "the passport is ｅｈ４４７０３３１２, keep it", "EH 4470 is a bus"]
+    {
+        cli.run(&["add", text, "--user", "lin"]).ok();
+    }
+    let by_text = ["forget", "--user", "lin", "--text", "eh44703312"];
+    let preview = cli.run(&[&by_text[..], &["--dry-run"]].concat()).ok();
+    assert!(preview.starts_with("2 records would be deleted") && preview.contains("EH 4470-3312"), "{preview}");
+    let preview = cli.run(&[&by_text[..], &["--dry-run", "--json"]].concat()).json();
+    assert_eq!((&preview["selected"]["turn"], cli.stats()["records"].as_u64()), (&2.into(), Some(3)));
+    cli.run(&by_text).assert_fails(&["Delete 2 records", "add --yes"]);
+    let report = cli.run(&[&by_text[..], &["--yes", "--json"]].concat()).json();
+    assert_eq!((&report["forgotten"], cli.stats()["records"].as_u64()), (&2.into(), Some(1)));
+    cli.run(&["forget", "--text", "EH 44", "--user", "lin", "--yes"]).ok();
+    for (options, reason) in [
+        (vec!["--text", "护", "--user", "lin"], "at least 3 (2 if all are Chinese)"),
+        (vec!["--text", "passport"], "--user"),
+        (vec!["1", "--text", "passport", "--user", "lin"], "cannot be used with"),
+    ] {
+        cli.run(&[vec!["forget", "--yes"], options].concat()).assert_fails(&[reason]);
+    }
+}
+
+#[test]
 fn forgotten_records_are_not_reimported() {
     let cli = CliFixture::new();
     let file = cli.write("turns.jsonl", TURNS);

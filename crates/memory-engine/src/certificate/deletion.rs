@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     engine::MemoryEngine,
-    verbs::forget::{Forget, ForgetReport},
+    verbs::forget::{Forget, ForgetReport, ProgressFn},
 };
 
 /// Maximum number of searches. A slow reader may prevent for a moment that SQLite clears its log.
@@ -41,6 +41,7 @@ impl MemoryEngine {
         target: Forget,
         key: &CertificateKey,
         extent: SearchExtent,
+        on_progress: Option<ProgressFn>,
     ) -> Result<CertifiedDeletion> {
         let begun_at = self.settings().clock().now();
         let salt = Salt::from_bytes(random_bytes()?);
@@ -51,9 +52,10 @@ impl MemoryEngine {
                 DeletionTarget::Ids
             }
             Forget::Matching(_) => DeletionTarget::Matching,
+            Forget::Text(_) => DeletionTarget::Text,
             Forget::Everything => DeletionTarget::Everything,
         };
-        let (report, trace) = self.forget_traced(scope, target, trace).await?;
+        let (report, trace) = self.forget_traced(scope, target, trace, on_progress).await?;
         let mut traced = trace.finish(self.record_store().as_ref(), scope).await?;
         traced.probes.extent = extent;
         let found = self.search_for_residue(&traced.probes).await?;

@@ -71,7 +71,7 @@ pub struct StoreIdentity {
     pub id: Option<String>,
 }
 
-/// The selection of the records to delete. A filter is not written into the certificate, because it may contain text.
+/// The selection of the records to delete. Filters and texts are not written into the certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeletionTarget {
@@ -79,6 +79,8 @@ pub enum DeletionTarget {
     Ids,
     /// The records that match a filter.
     Matching,
+    /// The records that contain a text.
+    Text,
     /// Everything within the scope.
     Everything,
 }

@@ -1,5 +1,7 @@
 //! The methods around deletions.
 
+use std::{fmt, sync::Arc};
+
 use memory_engine_core::{RemovalCounts, Result, Scope};
 use tracing::{Span, field::Empty};
 
@@ -10,7 +12,10 @@ use crate::certificate::{
 use crate::{
     deletion::preview::ForgetPreview,
     engine::MemoryEngine,
-    verbs::{forget::Forget, verb::verb},
+    verbs::{
+        forget::{Affected, Forget, ForgetReport, ProgressFn},
+        verb::verb,
+    },
 };
 
 /// Previews of deletions, signed certificates of them, and the deletion of expired records. To delete memories, call
@@ -29,20 +34,46 @@ use crate::{
 /// assert_eq!(memory.forget(&lin, Forget::Everything).await?.records(), preview.records());
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Deletion {
     pub(crate) engine: MemoryEngine,
+    pub(crate) on_progress: Option<ProgressFn>,
+}
+
+impl fmt::Debug for Deletion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deletion").field("engine", &self.engine).finish_non_exhaustive()
+    }
 }
 
 impl Deletion {
+    /// Calls a function after each transaction of a deletion, of at most 500 records and those derived from them, with
+    /// the number of records that were deleted so far.
+    #[must_use]
+    pub fn on_progress(mut self, progress: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        self.on_progress = Some(Arc::new(progress));
+        self
+    }
+
+    /// As [`MemoryEngine::forget`], with [progress](Self::on_progress).
+    ///
+    /// # Errors
+    /// Those of [`MemoryEngine::forget`].
+    pub async fn forget(&self, scope: &Scope, target: impl Into<Forget>) -> Result<ForgetReport> {
+        let note = |span: &Span, report: &ForgetReport| _ = span.record("records", report.records());
+        let mut affected = Affected::reporting(self.on_progress.clone());
+        let work = self.engine.acting(self.engine.forget_records(scope, target.into(), &mut affected));
+        verb!("forget", scope, { records = Empty }, work, note)
+    }
+
     /// Returns the records that [`forget`](MemoryEngine::forget) would remove now. Changes nothing. `sample` is the
     /// maximum number of selected records, and of derived ones, that it contains; it counts all of them.
     ///
-    /// All selected records are read. If `scope` covers several users and the target is a filter, records of two users
-    /// with exactly the same time and sequence may be missed.
+    /// All selected records are read. If `scope` covers several users and the target is a filter or a text, records of
+    /// two users with exactly the same time and sequence may be missed.
     ///
     /// # Errors
-    /// `InvalidInput` for an invalid filter; the store's error.
+    /// `InvalidInput` for an invalid filter or a text that is too short; the store's error.
     pub async fn preview(&self, scope: &Scope, target: impl Into<Forget>, sample: usize) -> Result<ForgetPreview> {
         let note = |span: &Span, preview: &ForgetPreview| _ = span.record("records", preview.records());
         let work = self.engine.build_preview(scope, target.into(), sample);
@@ -86,7 +117,13 @@ impl Deletion {
             span.record("records", deletion.report.records());
             span.record("residue", deletion.certificate.residue);
         };
-        let work = self.engine.acting(self.engine.forget_and_certify(scope, target.into(), key, extent));
+        let work = self.engine.acting(self.engine.forget_and_certify(
+            scope,
+            target.into(),
+            key,
+            extent,
+            self.on_progress.clone(),
+        ));
         verb!("forget_with_certificate", scope, { records = Empty, residue = Empty }, work, note)
     }
 

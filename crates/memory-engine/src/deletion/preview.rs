@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{Field, Filter, FilterValue, Record, RecordId, Result, ScanQuery, Scope, State};
+use memory_engine_screening::ValuePattern;
 use serde::Serialize;
 
 use crate::{
@@ -69,9 +70,10 @@ impl MemoryEngine {
         match target {
             Forget::Ids(ids) => builder.select_ids(scope, &ids, LinkedTurns::Retract).await?,
             Forget::Linked { ids, turns } => builder.select_ids(scope, &ids, turns).await?,
-            Forget::Matching(filter) => builder.select_matching(scope, filter).await?,
+            Forget::Matching(filter) => builder.select_matching(scope, Some(filter), None).await?,
+            Forget::Text(text) => builder.select_matching(scope, None, Some(&text.pattern()?)).await?,
             Forget::Everything => {
-                builder.select_matching(scope, everything()).await?;
+                builder.select_matching(scope, Some(everything()), None).await?;
                 if *scope == scope.namespace() {
                     let store = self.settings().synonyms().store();
                     builder.preview.synonyms =
@@ -111,10 +113,20 @@ impl PreviewBuilder<'_> {
         Ok(())
     }
 
-    async fn select_matching(&mut self, scope: &Scope, filter: Filter) -> Result<()> {
-        let mut query = ScanQuery::oldest(PAGE_ROWS).with_filter(filter);
+    /// Selects the records that match a filter, or contain a value.
+    async fn select_matching(
+        &mut self,
+        scope: &Scope,
+        filter: Option<Filter>,
+        value: Option<&ValuePattern>,
+    ) -> Result<()> {
+        let mut query = ScanQuery::oldest(PAGE_ROWS);
+        query.filter = filter;
         loop {
-            let page = self.engine.indexed_store().scan(scope, &query).await?;
+            let mut page = self.engine.indexed_store().scan(scope, &query).await?;
+            if let Some(value) = value {
+                page.records.retain(|record| value.mask_record(&mut record.clone()) > 0);
+            }
             self.select(&page.records).await?;
             if page.next.is_none() {
                 return Ok(());

@@ -1,13 +1,15 @@
 //! Verbs that delete records.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use memory_engine_core::{
     DeletionReport, Field, Filter, Kind, Order, PutMode, Record, RecordId, RemovalCounts, Result, ScanQuery, Scope,
     Tombstone, Trust, Write,
 };
 use serde::{Deserialize, Serialize};
-use tracing::{Span, field::Empty};
 
 #[cfg(feature = "certificates")]
 use memory_engine_core::{Error, ErrorKind};
@@ -15,15 +17,16 @@ use memory_engine_core::{Error, ErrorKind};
 use crate::{
     engine::MemoryEngine,
     verbs::{
+        forget_text::ForgetText,
         linked::{LinkedRecords, LinkedTurns},
-        verb::verb,
     },
 };
 
 /// Number of records that one transaction removes.
 pub(crate) const PAGE_ROWS: usize = 500;
 
-/// The records to forget within a scope. In JSON `{"ids": [...]}`, `{"matching": FILTER}` or `"everything"`.
+/// The records to forget within a scope. In JSON for example `{"ids": [...]}`, `{"matching": FILTER}` or
+/// `"everything"`.
 ///
 /// ```
 /// use memory_engine::{Field, Filter, Forget, MemoryEngine, Scope};
@@ -58,6 +61,8 @@ pub enum Forget {
     },
     /// The records that match, and nothing that is linked to them.
     Matching(Filter),
+    /// The records that contain a text, in any state. In JSON `{"text": {"text": "555 0134"}}`.
+    Text(ForgetText),
     /// Everything within the scope; for a whole user or tenant also the synonyms and the decisions about them. The
     /// current scene of a conversation is in a [`SceneDetector`](crate::scene::SceneDetector), outside the engine:
     /// [`forget`](crate::scene::SceneDetector::forget) it there.
@@ -96,15 +101,34 @@ impl ForgetReport {
     }
 }
 
-/// The scopes of the people whose facts or profiles were derived from forgotten records, and the trace of a certified
-/// deletion.
-#[derive(Debug, Default)]
-struct Affected {
+/// A function that is called after each transaction with the number of records that were deleted so far.
+pub(crate) type ProgressFn = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// The scopes of the people whose facts or profiles were derived from forgotten records, the progress, and the trace of
+/// a certified deletion.
+#[derive(Default)]
+pub(crate) struct Affected {
     facts: BTreeSet<Scope>,
     profiles: BTreeSet<Scope>,
+    /// Number of records that were deleted.
+    done: u64,
+    on_progress: Option<ProgressFn>,
     /// Collects the deleted records, if the deletion is certified.
     #[cfg(feature = "certificates")]
     trace: Option<crate::certificate::trace::DeletionTrace>,
+}
+
+impl Affected {
+    pub(crate) fn reporting(on_progress: Option<ProgressFn>) -> Self {
+        Self { on_progress, ..Self::default() }
+    }
+
+    fn add_progress(&mut self, count: u64) {
+        self.done += count;
+        if let Some(on_progress) = &self.on_progress {
+            on_progress(self.done);
+        }
+    }
 }
 
 fn is_mark() -> Filter {
@@ -126,12 +150,9 @@ impl MemoryEngine {
     /// health check reports it, until the call was repeated.
     ///
     /// # Errors
-    /// `InvalidInput` for an invalid filter; the stores' errors.
+    /// `InvalidInput` for an invalid filter or a text that is too short; the stores' errors.
     pub async fn forget(&self, scope: &Scope, target: impl Into<Forget>) -> Result<ForgetReport> {
-        let note = |span: &Span, report: &ForgetReport| _ = span.record("records", report.records());
-        let mut affected = Affected::default();
-        let work = self.acting(self.forget_records(scope, target.into(), &mut affected));
-        verb!("forget", scope, { records = Empty }, work, note)
+        self.deletion().forget(scope, target).await
     }
 
     /// Forgets records, and adds them to `trace` before.
@@ -141,20 +162,27 @@ impl MemoryEngine {
         scope: &Scope,
         target: Forget,
         trace: crate::certificate::trace::DeletionTrace,
+        on_progress: Option<ProgressFn>,
     ) -> Result<(ForgetReport, crate::certificate::trace::DeletionTrace)> {
-        let mut affected = Affected { trace: Some(trace), ..Affected::default() };
+        let mut affected = Affected { trace: Some(trace), ..Affected::reporting(on_progress) };
         let report = self.forget_records(scope, target, &mut affected).await?;
         let missing = || Error::new(ErrorKind::Internal, "forget", "the trace is missing; please report this");
         Ok((report, affected.trace.ok_or_else(missing)?))
     }
 
-    async fn forget_records(&self, scope: &Scope, target: Forget, affected: &mut Affected) -> Result<ForgetReport> {
+    pub(crate) async fn forget_records(
+        &self,
+        scope: &Scope,
+        target: Forget,
+        affected: &mut Affected,
+    ) -> Result<ForgetReport> {
         let is_everything = target == Forget::Everything;
         let mut retracted = 0;
         let removed = match target {
             Forget::Ids(ids) => self.forget_ids(scope, &ids, LinkedTurns::Retract, affected, &mut retracted).await?,
             Forget::Linked { ids, turns } => self.forget_ids(scope, &ids, turns, affected, &mut retracted).await?,
             Forget::Matching(filter) => self.forget_matching(scope, filter, affected).await?,
+            Forget::Text(text) => self.forget_text(scope, &text, affected).await?,
             Forget::Everything => {
                 self.mark_unfinished(scope).await?;
                 self.forget_matching(scope, everything(), affected).await?
@@ -267,6 +295,27 @@ impl MemoryEngine {
         }
     }
 
+    /// Deletes the records that contain a text. The filters of the stores do not compare texts, so that every record is
+    /// read. The call can be repeated: it finds the records that remain.
+    async fn forget_text(&self, scope: &Scope, text: &ForgetText, affected: &mut Affected) -> Result<RemovalCounts> {
+        let pattern = text.pattern()?;
+        let mut removed = RemovalCounts::default();
+        let mut query = ScanQuery::oldest(PAGE_ROWS);
+        loop {
+            let page = self.indexed_store().scan(scope, &query).await?;
+            let mut records = page.records;
+            records.retain_mut(|record| pattern.mask_record(record) > 0);
+            let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
+            if !ids.is_empty() {
+                removed += self.forget_page(scope, &ids, affected).await?;
+            }
+            query.after = page.next;
+            if query.after.is_none() {
+                return Ok(removed);
+            }
+        }
+    }
+
     /// Deletes the records of the users of `scope` whose address or id is damaged.
     #[cfg_attr(not(feature = "certificates"), allow(unused_variables, reason = "only a certificate lists the ids"))]
     async fn forget_unreachable(&self, scope: &Scope, affected: &mut Affected) -> Result<RemovalCounts> {
@@ -288,6 +337,7 @@ impl MemoryEngine {
             trace.add_page(self.record_store().as_ref(), scope, ids).await?;
         }
         let DeletionReport { ids: deleted, mut removed } = self.record_store().delete(scope, ids).await?;
+        affected.add_progress(removed.total());
         #[cfg(feature = "certificates")]
         if let Some(trace) = &mut affected.trace {
             trace.add_deleted(&deleted);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memory_engine::{
-    Filter, Forget, Kind, RecallOptions, RecallQuery, Role, Turn,
+    Filter, Forget, ForgetText, Kind, RecallOptions, RecallQuery, Role, Turn,
     history::Rewind,
     jiff::tz::TimeZone,
     recall::{Method, RankingMethod, Retrievers},
@@ -49,6 +49,8 @@ fn forget_and_rewind_are_read_from_json() {
     let filter = Filter::meta("room", 3);
     assert_eq!(forget(json!({"matching": filter})).unwrap(), Forget::Matching(filter));
     assert!(forget(json!({"matching": {}})).is_err());
+    assert_eq!(forget(json!({"text": {"text": "555 0134"}})).unwrap(), Forget::Text(ForgetText::new("555 0134")));
+    assert!(forget(json!({"text": {"text": "555 0134", "everywhere": true}})).is_err());
     assert_eq!(serde_json::from_value::<Rewind>(json!({"last": 2})).unwrap(), Rewind::Last(2));
     assert_eq!(serde_json::from_value::<Rewind>(json!({"to": 7})).unwrap(), Rewind::To(7));
 }

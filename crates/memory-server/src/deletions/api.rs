@@ -5,7 +5,7 @@ use axum::{
     extract::{FromRequest, Request, State, rejection::JsonRejection},
 };
 use memory_engine::{
-    Filter, Forget, RecordId, Scope,
+    Filter, Forget, ForgetText, RecordId, Scope,
     certificate::{CertificateCheck, DeletionCertificate, SearchExtent},
 };
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ use crate::{
 
 owner_params! {
     "The user. Default: the only user of the key. A key for all users may leave it out together with `ids`.";
-    /// A deletion: the owner, and exactly one of `ids`, `filter` and `everything`.
+    /// A deletion: the owner, and exactly one of `ids`, `filter`, `text` and `everything`.
     #[derive(Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     pub(crate) struct DeletionRequest: Option<String> {
@@ -33,6 +33,10 @@ owner_params! {
         #[serde(default)]
         #[schemars(with = "Option<Map<String, Value>>")]
         filter: Option<Filter>,
+        /// A text: the records that contain it are deleted. Case, width, white space and the separators of numbers make
+        /// no difference. 3 to 1000 characters, or at least 2 Chinese ones.
+        #[serde(default)]
+        text: Option<String>,
         /// True to delete everything of the owner.
         #[serde(default)]
         everything: bool,
@@ -98,11 +102,12 @@ impl DeletionRequest {
     /// Returns the scope of the request, to which the caller has access, and the records to delete.
     pub(crate) fn resolve(self, access: &Access) -> Result<(Scope, Forget), Fault> {
         let scope = access.scope(&self.owner())?;
-        let target = match (self.ids, self.filter, self.everything) {
-            (Some(ids), None, false) => Forget::Ids(ids),
-            (None, Some(filter), false) => Forget::Matching(filter),
-            (None, None, true) => Forget::Everything,
-            _ => return Err(Fault::bad_request("name exactly one of `ids`, `filter` and `everything: true`")),
+        let target = match (self.ids, self.filter, self.text, self.everything) {
+            (Some(ids), None, None, false) => Forget::Ids(ids),
+            (None, Some(filter), None, false) => Forget::Matching(filter),
+            (None, None, Some(text), false) => Forget::Text(ForgetText::new(text)),
+            (None, None, None, true) => Forget::Everything,
+            _ => return Err(Fault::bad_request("name exactly one of `ids`, `filter`, `text` and `everything: true`")),
         };
         if scope.user_name().is_none() && !matches!(target, Forget::Ids(_)) {
             return Err(Fault::bad_request("name the user in `user_id`: without it, the records of all users match"));

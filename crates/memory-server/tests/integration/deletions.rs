@@ -79,6 +79,31 @@ async fn a_deletion_is_certified_and_verified() {
     assert_eq!((status, &reply["forgotten"], &reply["clean"]), (StatusCode::OK, &json!(1), &json!(true)), "{reply}");
 }
 
+#[tokio::test]
+async fn records_are_deleted_by_a_text_in_them() {
+    let server = Fixture::new().await;
+    for text in ["房东的账号：6217-0088 4412", "her account is 621700884412", "她付了6217元"] {
+        server.remember("lin", text).await;
+    }
+    server.remember("mo", "621700884412").await;
+    let (status, reply) = server.post("/api/deletions", &json!({ "text": "6217 0088 4412" })).await;
+    assert_eq!((status, &reply["forgotten"], &reply["clean"]), (StatusCode::OK, &json!(2), &json!(true)), "{reply}");
+    assert_eq!(reply["certificate"]["target"], "text");
+    assert!(!reply.to_string().contains("6217"), "{reply}");
+    let (_, reply) = server.post("/api/deletions", &json!({ "text": "6217 0088 4412" })).await;
+    assert_eq!(reply["forgotten"], 0);
+    for (body, word) in [
+        (json!({ "text": "户" }), "at least 3 (2 if all are Chinese)"),
+        (json!({ "text": "abc ".repeat(400) }), "at most 1000"),
+        (json!({ "text": "6217 0088", "everything": true }), "exactly one"),
+        (json!({ "text": 6217 }), "string"),
+    ] {
+        let (status, reply) = server.post("/api/deletions", &body).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+        assert!(reply.to_string().contains(word), "{reply}");
+    }
+}
+
 /// The `search` of a certificate of the key of lin for a deletion of `SECRET`.
 async fn search_of_a_deletion(server: &Fixture) -> Value {
     let id = server.remember("lin", SECRET).await;

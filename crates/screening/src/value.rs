@@ -1,0 +1,262 @@
+//! A value that a person wants to be gone: its occurrences in texts and records, however it is written.
+
+use std::ops::Range;
+
+use memory_engine_core::{
+    ContentHash, Error, Record, RecordId, Result,
+    text::{FoldedCharacter, fold_characters, is_han, is_identifier_separator},
+};
+use serde_json::Value;
+
+use crate::masks::DELETED_MARK;
+
+/// Minimum number of characters of a value. A shorter one is found by chance.
+const MIN_CHARACTERS: usize = 3;
+/// As [`MIN_CHARACTERS`], for a value of Chinese characters: names have two.
+const MIN_HAN_CHARACTERS: usize = 2;
+/// Maximum number of characters of a value.
+const MAX_CHARACTERS: usize = 1000;
+/// Minimum number of digits of a number that is found with other separators. The keyword index has the same limit.
+const NUMBER_MIN_DIGITS: usize = 7;
+/// Maximum number of letters of a group without a digit in a code, as in `GPT-4`.
+const GROUP_MAX_LETTERS: usize = 4;
+/// Maximum number of separators between two characters of a code.
+const MAX_SEPARATORS: usize = 2;
+
+/// A text as it is compared with a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Normalised, each run of white space as one blank.
+    Words,
+    /// Normalised, without the separators of numbers and codes.
+    Code,
+}
+
+/// Finds the occurrences of a value. Upper and lower case, full-width and traditional characters, the amount of white
+/// space, and in numbers and codes the separators make no difference: `138-1234 5678` is found by `１３８１２３４５６７８`.
+///
+/// ```
+/// use memory_engine_screening::ValuePattern;
+///
+/// let pattern = ValuePattern::new("13812345678")?;
+/// let mut text = "打给138-1234 5678，谢谢".to_owned();
+/// assert_eq!(pattern.mask(&mut text), 1);
+/// assert_eq!(text, "打给[deleted]，谢谢");
+/// # Ok::<(), memory_engine_core::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct ValuePattern {
+    form: Form,
+    characters: Vec<char>,
+}
+
+impl std::fmt::Debug for ValuePattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ValuePattern").field("form", &self.form).finish_non_exhaustive()
+    }
+}
+
+impl ValuePattern {
+    /// Creates the pattern of a value.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a value of fewer than 3 characters (2 if all are Chinese) or more than 1000.
+    pub fn new(value: &str) -> Result<Self> {
+        let folded = fold_characters(value.trim());
+        let form = if is_code(&folded) { Form::Code } else { Form::Words };
+        let characters: Vec<char> = runs(&folded, form).into_iter().flatten().map(|folded| folded.character).collect();
+        let invalid = |message: String| Err(Error::invalid("forget", message));
+        let significant = || characters.iter().filter(|c| !c.is_whitespace() && !c.is_ascii_punctuation());
+        let (count, is_chinese) = (significant().count(), significant().copied().all(is_han));
+        let min = if is_chinese { MIN_HAN_CHARACTERS } else { MIN_CHARACTERS };
+        if count < min {
+            return invalid(format!(
+                "the text has {count} characters without blanks and punctuation, which other texts have by chance; name \
+                 at least {MIN_CHARACTERS} ({MIN_HAN_CHARACTERS} if all are Chinese), or delete the records by their ids"
+            ));
+        }
+        if count > MAX_CHARACTERS {
+            let reason = format!("the text has {count} characters, and at most {MAX_CHARACTERS} are searched for");
+            return invalid(format!("{reason}; name a part of it, or delete the records by their ids"));
+        }
+        Ok(Self { form, characters })
+    }
+
+    /// Returns the bytes of each occurrence in a text, sorted and without overlaps.
+    pub fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        for run in runs(&fold_characters(text), self.form) {
+            for window in run.windows(self.characters.len()) {
+                let (Some(first), Some(last)) = (window.first(), window.last()) else { continue };
+                let is_after = found.last().is_none_or(|range| range.end <= first.range.start);
+                if is_after && window.iter().map(|folded| folded.character).eq(self.characters.iter().copied()) {
+                    found.push(first.range.start..last.range.end);
+                }
+            }
+        }
+        found
+    }
+
+    /// Replaces the occurrences in a text by `[deleted]`. Returns their number.
+    pub fn mask(&self, text: &mut String) -> usize {
+        let found = self.find(text);
+        for range in found.iter().rev() {
+            text.replace_range(range.clone(), DELETED_MARK);
+        }
+        found.len()
+    }
+
+    /// Replaces the occurrences in a record by `[deleted]`: in its text, speaker, topic, entities, tags and metadata,
+    /// with its former texts. Returns their number.
+    ///
+    /// Ids, scopes, and the keys and [terms](Record::is_term) of the metadata are not searched.
+    pub fn mask_record(&self, record: &mut Record) -> usize {
+        let mut count = 0;
+        for_each_string(record, &mut |text| count += self.mask(text));
+        let terms: Vec<bool> = record.metadata.keys().map(|key| record.is_term(key)).collect();
+        let values = record.metadata.iter_mut().zip(terms).filter(|(_, is_term)| !is_term);
+        count += values.map(|((_, value), _)| self.mask_value(value)).sum::<usize>();
+        count
+    }
+
+    fn mask_value(&self, value: &mut Value) -> usize {
+        match value {
+            Value::String(text) if is_reference(text) => 0,
+            Value::String(text) => self.mask(text),
+            Value::Number(number) => {
+                let mut text = number.to_string();
+                let is_whole = self.mask(&mut text) == 1 && text == DELETED_MARK;
+                if is_whole {
+                    *value = text.into();
+                }
+                usize::from(is_whole)
+            }
+            Value::Array(values) => values.iter_mut().map(|value| self.mask_value(value)).sum(),
+            Value::Object(map) => map.iter_mut().map(|(_, value)| self.mask_value(value)).sum(),
+            Value::Null | Value::Bool(_) => 0,
+        }
+    }
+}
+
+/// Calls a function with each string of a record outside of its metadata.
+fn for_each_string(record: &mut Record, change: &mut impl FnMut(&mut String)) {
+    let Record { text, speaker, topic, entities, tags, .. } = record;
+    let labels = speaker.iter_mut().chain(topic).chain(entities).chain(tags);
+    [text].into_iter().chain(labels).for_each(change);
+}
+
+/// Returns true for an id or a hash, which may contain the digits of a value by chance.
+fn is_reference(text: &str) -> bool {
+    text.parse::<RecordId>().is_ok() || text.parse::<ContentHash>().is_ok()
+}
+
+/// Returns true for a number or code whose separators are written in several ways.
+fn is_code(folded: &[FoldedCharacter]) -> bool {
+    let characters: Vec<char> = folded.iter().map(|folded| folded.character).collect();
+    let is_made_of_groups = characters.iter().all(|c| c.is_alphanumeric() || is_identifier_separator(*c));
+    let mut groups = characters.split(|c| is_identifier_separator(*c));
+    let is_group = |group: &[char]| group.len() <= GROUP_MAX_LETTERS || group.iter().any(char::is_ascii_digit);
+    let digits = characters.iter().filter(|c| c.is_ascii_digit()).count();
+    let has_letter = characters.iter().any(|c| c.is_alphabetic());
+    is_made_of_groups && groups.all(is_group) && (digits >= NUMBER_MIN_DIGITS || (digits > 0 && has_letter))
+}
+
+/// Returns the parts of a text in which a value of this form is searched for.
+fn runs(folded: &[FoldedCharacter], form: Form) -> Vec<Vec<FoldedCharacter>> {
+    let mut runs = vec![Vec::new()];
+    let mut skipped = 0;
+    for next in folded {
+        let is_skipped = match form {
+            Form::Words => next.character.is_whitespace() && skipped > 0,
+            Form::Code => is_identifier_separator(next.character) && skipped < MAX_SEPARATORS,
+        };
+        let is_separator = match form {
+            Form::Words => next.character.is_whitespace(),
+            Form::Code => is_skipped,
+        };
+        skipped = if is_separator { skipped + 1 } else { 0 };
+        if is_skipped {
+            continue;
+        }
+        if form == Form::Code && !next.character.is_alphanumeric() {
+            runs.push(Vec::new());
+        } else if let Some(run) = runs.last_mut() {
+            let character = if next.character.is_whitespace() { ' ' } else { next.character };
+            run.push(FoldedCharacter { character, range: next.range.clone() });
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_engine_core::{Kind, Scope, SystemClock, text::FOLDS_TRADITIONAL};
+    use serde_json::json;
+
+    use super::*;
+
+    fn masked(value: &str, text: &str) -> String {
+        let mut text = text.to_owned();
+        ValuePattern::new(value).unwrap().mask(&mut text);
+        text
+    }
+
+    #[test]
+    fn a_value_is_found_however_it_is_written() {
+        for (value, text, expected) in [
+            ("Quinn Okafor", "QUINN  okafor and quinn\nOkafor's", "[deleted] and [deleted]'s"),
+            ("(021) 5566-7788", "office:02155667788; ０２１－５５６６　７７８８", "office:[deleted]; [deleted]"),
+            ("zx-90-kappa7", "ZX90kappa7, zx 90 KAPPA7", "[deleted], [deleted]"),
+            ("陈晓琳", "陈晓琳说，陈 晓琳", "[deleted]说，陈 晓琳"),
+            ("粤B·73K21", "车牌是粤b73k21。", "车牌是[deleted]。"),
+            ("E\u{301}milie", "Émilie", "[deleted]"),
+            ("abab", "ababab", "[deleted]ab"),
+            ("3317", "33-17 and 3317", "33-17 and [deleted]"),
+        ] {
+            assert_eq!(masked(value, text), expected, "{value}");
+        }
+        let expected = if FOLDS_TRADITIONAL { "[deleted]说" } else { "陈晓琳说" };
+        assert_eq!(masked("陳曉琳", "陈晓琳说"), expected);
+    }
+
+    #[test]
+    fn groups_that_are_far_apart_are_no_number() {
+        for text in ["2155, 6677 and 88", "021 - - 55667788", "0215566\n7789", "021556677"] {
+            assert_eq!(masked("02155667788", text), text);
+        }
+    }
+
+    #[test]
+    fn short_and_long_values_are_refused_with_a_reason() {
+        for value in ["", " a b ", "龙", "龙7", "ok", "--"] {
+            let error = ValuePattern::new(value).unwrap_err();
+            assert!(error.to_string().contains("at least 3 (2 if all are Chinese)"), "{value}: {error}");
+        }
+        assert!(ValuePattern::new("龙飞").is_ok() && ValuePattern::new("abc").is_ok());
+        assert!(ValuePattern::new(&"ab ".repeat(501)).unwrap_err().to_string().contains("at most 1000"));
+    }
+
+    #[test]
+    fn every_field_of_a_record_is_masked_except_terms_and_ids() {
+        let mut record = Record::new(Scope::user("lin").unwrap(), Kind::FACT, "Lin likes positive", &SystemClock);
+        record.speaker = Some("positive Pia".to_owned());
+        record.tags = vec!["positive".to_owned()];
+        let id = RecordId::new().to_string();
+        let metadata = json!({
+            "polarity": "positive", "value": "so positive", "superseded_by": id, "edits": [{ "text": "Positive", "until": 7 }],
+            "positive": 1, "slot": "plan.positive",
+        });
+        record.metadata = metadata.as_object().unwrap().clone();
+        assert_eq!(ValuePattern::new("positive").unwrap().mask_record(&mut record), 6);
+        assert_eq!(record.text, "Lin likes [deleted]");
+        assert_eq!((record.speaker.as_deref(), &*record.tags[0]), (Some("[deleted] Pia"), "[deleted]"));
+        let expected = json!({
+            "polarity": "positive", "value": "so [deleted]", "superseded_by": id, "positive": 1, "slot": "plan.[deleted]",
+            "edits": [{ "text": "[deleted]", "until": 7 }],
+        });
+        assert_eq!(Value::Object(record.metadata.clone()), expected);
+        record.metadata = json!({ "phone": 5_550_147_733_u64, "id": id }).as_object().unwrap().clone();
+        assert_eq!(ValuePattern::new("555 014 7733").unwrap().mask_record(&mut record), 1);
+        assert_eq!(ValuePattern::new(&id[..8]).unwrap().mask_record(&mut record), 0, "an id is a reference");
+    }
+}

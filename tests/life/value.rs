@@ -1,0 +1,136 @@
+//! A deletion by text: what a person has said about one thing, however it is written, is gone from every record.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use memory_engine::{
+    EnrichmentOptions, ErrorKind, Forget, ForgetText, Kind, MemoryEngine, PutMode, Record, RecordId, ScanQuery, Scope,
+    State, Turn,
+    certificate::{CertificateKey, DeletionTarget, SearchExtent},
+    graph::RuleExtractor,
+};
+
+use crate::fixtures::{NOON, TestDatabase, derived_record, lin, story};
+
+/// The same number, as six people write it.
+const CALLS: [&str; 6] = [
+    "Aunt Ottilie's new line is (0471) 882-3390, call after six.",
+    "04718823390 is what she gave me",
+    "欧阳姨的电话改成０４７１－８８２－３３９０了，晚上六点以后打。",
+    "她说“0471 8823390”，我记下了。",
+    "note: 0471.882.3390",
+    "Ottilie: 0471/8823390",
+];
+/// Other numbers, which stay.
+const OTHERS: [&str; 3] =
+    ["The dentist has 0471 882 3391.", "门牌是0471号，订单882，房间3390。", "0471 and 882 and 3390 are three numbers"];
+const NUMBER: &str = "0471 882 3390";
+
+async fn open(test_db: &TestDatabase) -> MemoryEngine {
+    let rules = EnrichmentOptions::rules().unwrap();
+    test_db.open_with(|builder| builder.enrichment(rules).graph(Arc::new(RuleExtractor::default()))).await
+}
+
+async fn records(memory: &MemoryEngine, scope: &Scope) -> Vec<Record> {
+    memory.scan(scope, &ScanQuery::oldest(9999)).await.unwrap().records
+}
+
+async fn say_all(memory: &MemoryEngine, scope: &Scope, texts: &[&str]) -> Vec<RecordId> {
+    let mut ids = Vec::new();
+    for text in texts {
+        ids.push(memory.remember(scope, Turn::user(*text)).await.unwrap());
+    }
+    ids
+}
+
+fn number() -> ForgetText {
+    ForgetText::new(NUMBER)
+}
+
+pub(crate) async fn records_that_contain_a_text_are_deleted(test_db: TestDatabase) {
+    let memory = open(&test_db).await;
+    let mut gone = say_all(&memory, &story(None), &CALLS).await;
+    let stays = say_all(&memory, &story(None), &OTHERS).await;
+    // In a record that is retracted, in one that is derived from another, and in a text that was corrected.
+    memory.history().retract(&story(None), &[gone[1]], "wrong").await.unwrap();
+    let note = derived_record(&lin(), Kind::NOTE, "the aunt has a new number", &[gone[0]]);
+    gone.push(note.id);
+    memory.store(&lin(), vec![note], PutMode::Create).await.unwrap();
+    let edited = memory.remember(&story(None), "Her number ends in 0471 882 3390").await.unwrap();
+    memory.update(&story(None), edited, "Her number is in the red notebook").await.unwrap();
+    gone.push(edited);
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    // Another user is outside of the scope.
+    let mo = Scope::user("mo").unwrap();
+    let others = say_all(&memory, &mo, &["我的电话是139 0000 1122"]).await;
+
+    let preview = memory.deletion().preview(&lin(), Forget::Text(number()), 3).await.unwrap();
+    assert_eq!((preview.selected_sample.len(), preview.selected["turn"]), (3, 7), "{preview:?}");
+    assert!(records(&memory, &lin()).await.len() > 11, "a preview changes nothing");
+
+    let key = CertificateKey::generate().unwrap();
+    let deletion = memory.deletion();
+    let target = Forget::Text(number());
+    let deletion = deletion.forget_with_certificate(&lin(), target, &key, SearchExtent::Database).await.unwrap();
+    assert_eq!(deletion.report.records(), preview.records(), "{:?}", deletion.report);
+    let certificate = deletion.certificate;
+    assert!(certificate.is_clean() && certificate.target == DeletionTarget::Text, "{certificate:?}");
+    assert!(gone.iter().all(|id| certificate.records.iter().any(|record| record.id == *id)));
+
+    let left: Vec<RecordId> = records(&memory, &lin()).await.into_iter().map(|record| record.id).collect();
+    assert!(gone.iter().all(|id| !left.contains(id)) && stays.iter().all(|id| left.contains(id)), "{left:?}");
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    assert!(records(&memory, &lin()).await.iter().all(|record| record.state == State::Active));
+    assert_eq!(records(&memory, &mo).await[0].id, others[0]);
+    // Nothing is left to delete.
+    assert_eq!(memory.forget(&lin(), Forget::Text(number())).await.unwrap().records(), 0);
+    memory.close().await.unwrap();
+    for written in ["04718823390", "882-3390", "8823390", "0471.882.3390"] {
+        test_db.assert_no_trace_of(written).await;
+    }
+}
+
+pub(crate) async fn a_text_is_searched_for_in_the_scope_alone(test_db: TestDatabase) {
+    let memory = open(&test_db).await;
+    let monday = lin().with_session("monday").unwrap();
+    say_all(&memory, &monday, &["周杉住在五号楼", "周 杉 is a tree"]).await;
+    let elsewhere = say_all(&memory, &story(None), &["周杉搬走了"]).await;
+    let report = memory.forget(&monday, Forget::Text(ForgetText::new("周杉"))).await.unwrap();
+    assert_eq!((report.records(), records(&memory, &monday).await.len()), (1, 1), "the blanks make two words");
+    assert!(memory.get(&lin(), elsewhere[0]).await.unwrap().is_some());
+    let forget = async |text: &str| memory.forget(&lin(), Forget::Text(ForgetText::new(text))).await;
+    let preview = async |text: &str| memory.deletion().preview(&lin(), Forget::Text(ForgetText::new(text)), 1).await;
+    for (text, reason) in [("杉", "at least 3 (2 if all are Chinese)"), ("- 5", "1 characters"), ("", "0 characters")]
+    {
+        for error in [forget(text).await.unwrap_err(), preview(text).await.unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+            assert!(error.to_string().contains(reason), "{text}: {error}");
+        }
+    }
+    memory.close().await.unwrap();
+}
+
+pub(crate) async fn an_interrupted_deletion_by_text_can_be_repeated(test_db: TestDatabase) {
+    let memory = test_db.open().await;
+    let at = |n: i64| memory_engine::Timestamp::from_micros(NOON - 10_000_000 + n);
+    let turns = (0..1300).map(|n| Turn::user(format!("call {n}: 0471 882 3390")).at(at(n))).collect::<Vec<_>>();
+    memory.remember_all(&lin(), turns).await.unwrap();
+    let scope = lin();
+    let mut deletion = Box::pin(memory.forget(&scope, Forget::Text(number())));
+    while records(&memory, &lin()).await.len() > 1000 {
+        if let std::task::Poll::Ready(finished) = futures::poll!(&mut deletion) {
+            panic!("it was not interrupted: {finished:?}");
+        }
+    }
+    drop(deletion);
+    let left = records(&memory, &lin()).await.len() as u64;
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&steps);
+    let deletion = memory.deletion().on_progress(move |done| seen.lock().unwrap().push(done));
+    let report = deletion.forget(&lin(), Forget::Text(number())).await.unwrap();
+    assert_eq!((report.records(), records(&memory, &lin()).await.len()), (left, 0));
+    let steps: Vec<u64> = steps.lock().unwrap().clone();
+    assert!(steps.len() > 1 && steps.is_sorted() && steps.last() == Some(&left), "{steps:?}");
+    memory.close().await.unwrap();
+    test_db.assert_no_trace_of(NUMBER).await;
+}
