@@ -78,6 +78,8 @@ fn main() {
         value::records_that_contain_a_text_are_deleted,
         value::a_text_is_searched_for_in_the_scope_alone,
         value::an_interrupted_deletion_by_text_can_be_repeated,
+        value::a_text_is_replaced_in_every_record,
+        value::an_interrupted_redaction_can_be_repeated,
         profile::a4_profile_contains_facts_and_latest_messages,
         profile::a4_profile_is_deleted_with_sources_and_rebuilt,
         profile::a4_model_writes_profile_with_rules_as_fallback,

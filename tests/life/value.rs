@@ -134,3 +134,84 @@ pub(crate) async fn an_interrupted_deletion_by_text_can_be_repeated(test_db: Tes
     memory.close().await.unwrap();
     test_db.assert_no_trace_of(NUMBER).await;
 }
+
+pub(crate) async fn a_text_is_replaced_in_every_record(test_db: TestDatabase) {
+    let memory = open(&test_db).await;
+    let said = say_all(&memory, &story(None), &CALLS).await;
+    let stays = say_all(&memory, &story(None), &OTHERS).await;
+    let clock = test_db.clock.clone();
+    let before = memory_engine::Clock::now(&clock);
+    clock.advance(std::time::Duration::from_secs(60));
+    memory.update(&story(None), said[3], "她说错了，其实没有电话").await.unwrap();
+    let mut notes = [
+        derived_record(&lin(), Kind::NOTE, "aunt: 0471 882 3390", &[said[0]]),
+        derived_record(&lin(), Kind::NOTE, "the aunt has a new number", &[said[0]]),
+    ];
+    notes[1].metadata.insert("card".into(), serde_json::json!({ "tel": ["0471-882-3390", 7] }));
+    memory.store(&lin(), notes.to_vec(), PutMode::Create).await.unwrap();
+    memory.history().retract(&story(None), &[said[1]], "not 0471 882 3390").await.unwrap();
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    let ids = async || records(&memory, &lin()).await.iter().map(|record| record.id).collect::<Vec<RecordId>>();
+    let ids_before = ids().await;
+
+    let redaction = || Forget::Text(number().with_redact(true));
+    let preview = memory.deletion().preview(&lin(), redaction(), 100).await.unwrap();
+    let key = CertificateKey::generate().unwrap();
+    let deletion = memory.deletion();
+    let deletion = deletion.forget_with_certificate(&lin(), redaction(), &key, SearchExtent::Database).await.unwrap();
+    assert_eq!((deletion.report.records(), deletion.report.redacted), (0, preview.records()), "{:?}", deletion.report);
+    let certificate = deletion.certificate;
+    assert!(certificate.is_clean() && certificate.target == DeletionTarget::Redaction, "{certificate:?}");
+    assert!(certificate.search.fragments > 6 && certificate.records.is_empty(), "{certificate:?}");
+
+    assert_eq!(ids().await, ids_before, "no record is deleted");
+    let text = async |id: RecordId| memory.get(&lin(), id).await.unwrap().unwrap().text;
+    assert_eq!(text(said[0]).await, "Aunt Ottilie's new line is [deleted], call after six.");
+    assert_eq!(text(said[2]).await, "欧阳姨的电话改成[deleted]了，晚上六点以后打。");
+    assert_eq!(text(notes[0].id).await, "aunt: [deleted]");
+    for (id, expected) in stays.iter().zip(OTHERS) {
+        assert_eq!(text(*id).await, expected);
+    }
+    // The history has the mark as well.
+    let former = memory.history().as_of(before).get_all(&lin(), &[said[3]]).await.unwrap().remove(0).unwrap();
+    assert_eq!(former.text, "她说“[deleted]”，我记下了。");
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    assert_eq!(ids().await, ids_before, "nothing is derived again");
+    let found = crate::fixtures::recalled_texts(&memory, &lin(), "Ottilie's new line").await;
+    assert!(found.iter().any(|text| text.contains("[deleted]")), "{found:?}");
+    assert_eq!(memory.forget(&lin(), redaction()).await.unwrap().redacted, 0, "a second call finds nothing");
+    let stats = memory.stats(&lin()).await.unwrap();
+    assert_eq!((stats.backlog.len(), stats.given_up.len()), (0, 0), "{stats:?}");
+    assert_eq!(memory_engine::admin::checkup(&test_db.database()).await.unwrap().problems, [""; 0]);
+    memory.close().await.unwrap();
+    for written in ["04718823390", "882-3390", "8823390", "0471.882.3390"] {
+        test_db.assert_no_trace_of(written).await;
+    }
+}
+
+pub(crate) async fn an_interrupted_redaction_can_be_repeated(test_db: TestDatabase) {
+    let memory = test_db.open().await;
+    let at = |n: i64| memory_engine::Timestamp::from_micros(NOON - 10_000_000 + n);
+    let turns = (0..1300).map(|n| Turn::user(format!("第{n}次打0471 882 3390")).at(at(n))).collect::<Vec<_>>();
+    memory.remember_all(&lin(), turns).await.unwrap();
+    let masked = async || {
+        let records = records(&memory, &lin()).await;
+        assert_eq!(records.len(), 1300);
+        records.iter().filter(|record| record.text.ends_with("次打[deleted]")).count() as u64
+    };
+    let scope = lin();
+    let redaction = || Forget::Text(number().with_redact(true));
+    let mut deletion = Box::pin(memory.forget(&scope, redaction()));
+    while masked().await == 0 {
+        if let std::task::Poll::Ready(finished) = futures::poll!(&mut deletion) {
+            panic!("it was not interrupted: {finished:?}");
+        }
+    }
+    drop(deletion);
+    let done = masked().await;
+    assert!((1..1300).contains(&done), "{done}");
+    let report = memory.forget(&lin(), redaction()).await.unwrap();
+    assert_eq!((report.redacted, masked().await), (1300 - done, 1300));
+    memory.close().await.unwrap();
+    test_db.assert_no_trace_of(NUMBER).await;
+}

@@ -154,6 +154,7 @@ macro_rules! each_scenario {
                 deleted_records_have_no_traces,
                 a_record_of_another_user_is_no_trace,
                 remaining_records_with_the_content_are_listed,
+                a_replaced_value_has_no_traces,
                 a_record_derived_from_a_deleted_one_is_a_trace,
             }
             job_queue {

@@ -6,7 +6,7 @@ mod report;
 pub use byte_search::{ByteSearch, Trace};
 pub use report::{PlaceKind, ResidueReport, SearchedPlace};
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +62,8 @@ pub struct ResidueProbes {
     pub salt: Salt,
     /// The part of the store to search.
     pub extent: SearchExtent,
+    /// The users of values that were replaced in their records. Sorted.
+    redacted_users: Vec<Scope>,
     fragments: Vec<Box<[u8]>>,
     short_texts: u64,
 }
@@ -121,16 +123,47 @@ impl ResidueProbes {
             Value::String(text) => {
                 self.add_text(text);
                 // Stores keep metadata as JSON, in which quotes and line breaks are escaped.
-                let json = value.to_string();
-                let escaped = json.trim_matches('"');
-                if escaped != text {
-                    self.add_text(escaped);
+                let escaped = json_escaped(text);
+                if escaped != *text {
+                    self.add_text(&escaped);
                 }
             }
             Value::Array(items) => items.iter().for_each(|item| self.add_strings(item)),
             Value::Object(map) => map.values().for_each(|item| self.add_strings(item)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
+    }
+
+    /// Adds a value in a text of a record of a user which was replaced there, with the words around it: the value alone
+    /// may remain elsewhere, and is often too short.
+    pub fn add_value(&mut self, namespace: &Scope, text: &str, value: Range<usize>) {
+        if let Err(index) = self.redacted_users.binary_search(namespace) {
+            self.redacted_users.insert(index, namespace.clone());
+        }
+        let (before, inside, after) = (&text[..value.start], &text[value.clone()], &text[value.end..]);
+        self.add_surrounded(text.as_bytes(), value);
+        // As in the JSON of the metadata.
+        let [before, inside, after] = [before, inside, after].map(json_escaped);
+        if before.len() + inside.len() + after.len() != text.len() {
+            let range = before.len()..before.len() + inside.len();
+            self.add_surrounded([before, inside, after].concat().as_bytes(), range);
+        }
+    }
+
+    /// Adds the fragments of a value, or one that has the bytes around it if it is shorter than a fragment.
+    fn add_surrounded(&mut self, text: &[u8], value: Range<usize>) {
+        if value.len() > FRAGMENT_BYTES {
+            self.add_text(&String::from_utf8_lossy(&text[value]));
+            return;
+        }
+        let start = value.start.saturating_sub((FRAGMENT_BYTES - value.len()) / 2);
+        let end = text.len().min(start + FRAGMENT_BYTES);
+        let fragment = &text[end.saturating_sub(FRAGMENT_BYTES)..end];
+        let fragments_before = self.fragments.len();
+        if fragment.len() >= MIN_TEXT_BYTES {
+            self.add_fragment(fragment);
+        }
+        self.short_texts += u64::from(self.fragments.len() == fragments_before);
     }
 
     fn add_text(&mut self, text: &str) {
@@ -205,17 +238,25 @@ impl ResidueProbes {
         found.ok().and_then(|index| self.records.get(index))
     }
 
-    /// Returns true if records of this user were deleted.
+    /// Returns true if records of this user were deleted or redacted.
     pub fn has_namespace(&self, namespace: &Scope) -> bool {
         let first = self.records.partition_point(|probe| probe.namespace < *namespace);
         self.records.get(first).is_some_and(|probe| probe.namespace == *namespace)
+            || self.redacted_users.binary_search(namespace).is_ok()
     }
 
-    /// Returns the users whose records were deleted.
+    /// Returns the users whose records were deleted or redacted.
     pub fn namespaces(&self) -> Vec<&Scope> {
-        let mut namespaces: Vec<&Scope> = self.records.iter().map(|probe| &probe.namespace).collect();
+        let deleted = self.records.iter().map(|probe| &probe.namespace);
+        let mut namespaces: Vec<&Scope> = deleted.chain(&self.redacted_users).collect();
+        namespaces.sort();
         namespaces.dedup();
         namespaces
+    }
+
+    /// Returns the users whose records were redacted.
+    pub fn redacted_users(&self) -> &[Scope] {
+        &self.redacted_users
     }
 
     /// Returns the contents of the deleted records of all users, for [`DeletedContents::find`].
@@ -231,6 +272,12 @@ impl ResidueProbes {
     pub fn only(&self, is_kept: impl Fn(&ResidueProbe) -> bool) -> Self {
         Self { records: self.records.iter().filter(|probe| is_kept(probe)).cloned().collect(), ..self.clone() }
     }
+}
+
+/// Returns a text as it is in a string of JSON.
+fn json_escaped(text: &str) -> String {
+    let json = serde_json::Value::from(text).to_string();
+    json[1..json.len() - 1].to_owned()
 }
 
 /// The contents of deleted records.
@@ -372,6 +419,32 @@ mod tests {
         assert!(is_found(&serde_json::to_vec(&record.metadata).unwrap()), "escaped, in JSON");
         assert!(is_found(b"she said\n\"no\" to it"), "and as it is");
         assert!(!is_found(b"she said no to it"));
+    }
+
+    #[test]
+    fn a_replaced_value_is_searched_for_with_the_words_around_it() {
+        let lin = Scope::user("lin").unwrap();
+        let text = "the code of the gate is 4711, and \"4711\" is that of the shed";
+        let mut probes = ResidueProbes::default();
+        for (start, value) in text.match_indices("4711") {
+            probes.add_value(&lin, text, start..start + value.len());
+        }
+        let found = |probes: &ResidueProbes, text: &str| {
+            let mut found = 0;
+            probes.byte_search().search(text.as_bytes(), &mut |_| found += 1);
+            found
+        };
+        assert_eq!(probes.namespaces(), [&lin]);
+        assert!(probes.has_namespace(&lin) && probes.covers(&lin));
+        assert_eq!((found(&probes, text), found(&probes, &text.replace("4711", "[deleted]"))), (2, 0));
+        assert!(found(&probes, &json_escaped(text)) >= 2, "as it is in JSON");
+        assert_eq!(found(&probes, "the code of the bridge is 4711 as well"), 0, "another sentence");
+        probes.add_value(&lin, "4711", 0..4);
+        assert_eq!(probes.short_texts(), 1);
+        let long = "the whole sentence is the value that goes away, and nothing else is around it";
+        let mut probes = ResidueProbes::default();
+        probes.add_value(&lin, long, 0..long.len());
+        assert!(found(&probes, long) > 1);
     }
 
     #[test]

@@ -2,5 +2,6 @@
 
 pub(crate) mod handle;
 mod preview;
+mod redaction;
 
 pub use self::{handle::Deletion, preview::ForgetPreview};

@@ -90,7 +90,7 @@ impl ValuePattern {
                 let (Some(first), Some(last)) = (window.first(), window.last()) else { continue };
                 let is_after = found.last().is_none_or(|range| range.end <= first.range.start);
                 if is_after && window.iter().map(|folded| folded.character).eq(self.characters.iter().copied()) {
-                    found.push(first.range.start..last.range.end);
+                    found.push(with_parenthesis(text, first.range.start..last.range.end));
                 }
             }
         }
@@ -99,30 +99,41 @@ impl ValuePattern {
 
     /// Replaces the occurrences in a text by `[deleted]`. Returns their number.
     pub fn mask(&self, text: &mut String) -> usize {
+        self.mask_text(text, &mut |_, _| ())
+    }
+
+    fn mask_text(&self, text: &mut String, on_found: &mut dyn FnMut(&str, Range<usize>)) -> usize {
         let found = self.find(text);
+        found.iter().for_each(|range| on_found(text, range.clone()));
         for range in found.iter().rev() {
             text.replace_range(range.clone(), DELETED_MARK);
         }
         found.len()
     }
 
+    /// Returns true if a record contains the value where [`mask_record`](Self::mask_record) would replace it.
+    pub fn is_in(&self, record: &Record) -> bool {
+        self.mask_record(&mut record.clone(), &mut |_, _| ()) > 0
+    }
+
     /// Replaces the occurrences in a record by `[deleted]`: in its text, speaker, topic, entities, tags and metadata,
     /// with its former texts. Returns their number.
     ///
-    /// Ids, scopes, and the keys and [terms](Record::is_term) of the metadata are not searched.
-    pub fn mask_record(&self, record: &mut Record) -> usize {
+    /// Ids, scopes, and the keys and [terms](Record::is_term) of the metadata are not searched. Calls `on_found` before,
+    /// with each text and the bytes of each occurrence.
+    pub fn mask_record(&self, record: &mut Record, on_found: &mut dyn FnMut(&str, Range<usize>)) -> usize {
         let mut count = 0;
-        for_each_string(record, &mut |text| count += self.mask(text));
+        for_each_string(record, &mut |text| count += self.mask_text(text, on_found));
         let terms: Vec<bool> = record.metadata.keys().map(|key| record.is_term(key)).collect();
         let values = record.metadata.iter_mut().zip(terms).filter(|(_, is_term)| !is_term);
-        count += values.map(|((_, value), _)| self.mask_value(value)).sum::<usize>();
+        count += values.map(|((_, value), _)| self.mask_value(value, on_found)).sum::<usize>();
         count
     }
 
-    fn mask_value(&self, value: &mut Value) -> usize {
+    fn mask_value(&self, value: &mut Value, on_found: &mut dyn FnMut(&str, Range<usize>)) -> usize {
         match value {
             Value::String(text) if is_reference(text) => 0,
-            Value::String(text) => self.mask(text),
+            Value::String(text) => self.mask_text(text, on_found),
             Value::Number(number) => {
                 let mut text = number.to_string();
                 let is_whole = self.mask(&mut text) == 1 && text == DELETED_MARK;
@@ -131,8 +142,8 @@ impl ValuePattern {
                 }
                 usize::from(is_whole)
             }
-            Value::Array(values) => values.iter_mut().map(|value| self.mask_value(value)).sum(),
-            Value::Object(map) => map.iter_mut().map(|(_, value)| self.mask_value(value)).sum(),
+            Value::Array(values) => values.iter_mut().map(|value| self.mask_value(value, on_found)).sum(),
+            Value::Object(map) => map.iter_mut().map(|(_, value)| self.mask_value(value, on_found)).sum(),
             Value::Null | Value::Bool(_) => 0,
         }
     }
@@ -159,6 +170,16 @@ fn is_code(folded: &[FoldedCharacter]) -> bool {
     let digits = characters.iter().filter(|c| c.is_ascii_digit()).count();
     let has_letter = characters.iter().any(|c| c.is_alphabetic());
     is_made_of_groups && groups.all(is_group) && (digits >= NUMBER_MIN_DIGITS || (digits > 0 && has_letter))
+}
+
+/// Adds the opening parenthesis directly before a range that contains the closing one, as in `(021) 5566`.
+fn with_parenthesis(text: &str, range: Range<usize>) -> Range<usize> {
+    let inside = &text[range.clone()];
+    let before = text[..range.start].strip_suffix(['(', '（']);
+    match before.filter(|_| inside.contains([')', '）']) && !inside.contains(['(', '（'])) {
+        Some(before) => before.len()..range.end,
+        None => range,
+    }
 }
 
 /// Returns the parts of a text in which a value of this form is searched for.
@@ -206,6 +227,7 @@ mod tests {
         for (value, text, expected) in [
             ("Quinn Okafor", "QUINN  okafor and quinn\nOkafor's", "[deleted] and [deleted]'s"),
             ("(021) 5566-7788", "office:02155667788; ０２１－５５６６　７７８８", "office:[deleted]; [deleted]"),
+            ("02155667788", "（021）5566-7788 (or (021) 5566-7788)", "[deleted] (or [deleted])"),
             ("zx-90-kappa7", "ZX90kappa7, zx 90 KAPPA7", "[deleted], [deleted]"),
             ("陈晓琳", "陈晓琳说，陈 晓琳", "[deleted]说，陈 晓琳"),
             ("粤B·73K21", "车牌是粤b73k21。", "车牌是[deleted]。"),
@@ -247,7 +269,7 @@ mod tests {
             "positive": 1, "slot": "plan.positive",
         });
         record.metadata = metadata.as_object().unwrap().clone();
-        assert_eq!(ValuePattern::new("positive").unwrap().mask_record(&mut record), 6);
+        assert_eq!(ValuePattern::new("positive").unwrap().mask_record(&mut record, &mut |_, _| ()), 6);
         assert_eq!(record.text, "Lin likes [deleted]");
         assert_eq!((record.speaker.as_deref(), &*record.tags[0]), (Some("[deleted] Pia"), "[deleted]"));
         let expected = json!({
@@ -256,7 +278,11 @@ mod tests {
         });
         assert_eq!(Value::Object(record.metadata.clone()), expected);
         record.metadata = json!({ "phone": 5_550_147_733_u64, "id": id }).as_object().unwrap().clone();
-        assert_eq!(ValuePattern::new("555 014 7733").unwrap().mask_record(&mut record), 1);
-        assert_eq!(ValuePattern::new(&id[..8]).unwrap().mask_record(&mut record), 0, "an id is a reference");
+        assert_eq!(ValuePattern::new("555 014 7733").unwrap().mask_record(&mut record, &mut |_, _| ()), 1);
+        assert_eq!(
+            ValuePattern::new(&id[..8]).unwrap().mask_record(&mut record, &mut |_, _| ()),
+            0,
+            "an id is a reference"
+        );
     }
 }

@@ -74,16 +74,18 @@ pub(crate) fn search(
     Ok(report)
 }
 
-/// Returns the number of the namespace of each deleted record; `None` for one that the database does not have.
+/// Returns the number of the namespace of each deleted record, and then of each redacted user; `None` for one that the
+/// database does not have.
 fn namespace_numbers(connection: &Connection, probes: &ResidueProbes) -> Result<Vec<Option<i64>>, SqliteError> {
+    let deleted = probes.records.iter().map(|probe| &probe.namespace);
     let mut numbers = Vec::with_capacity(probes.records.len());
     let mut last: Option<(&Scope, Option<i64>)> = None;
-    for probe in &probes.records {
+    for user in deleted.chain(probes.redacted_users()) {
         let number = match last {
-            Some((namespace, number)) if *namespace == probe.namespace => number,
-            _ => scopes::namespace(connection, &probe.namespace)?,
+            Some((namespace, number)) if namespace == user => number,
+            _ => scopes::namespace(connection, user)?,
         };
-        last = Some((&probe.namespace, number));
+        last = Some((user, number));
         numbers.push(number);
     }
     Ok(numbers)

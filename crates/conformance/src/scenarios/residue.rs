@@ -1,7 +1,7 @@
 //! Traces of deleted records are found.
 
 use memory_engine_core::{
-    Record, RecordId, Scope, Trust,
+    Outcome, PutMode, Record, RecordId, Scope, Trust, Write,
     residue::{ResidueProbe, ResidueProbes, ResidueReport, Salt, SearchExtent},
 };
 
@@ -121,4 +121,51 @@ pub async fn a_record_derived_from_a_deleted_one_is_a_trace(world: &World) {
     // A source need not exist.
     world.put(&[&derived]).await;
     assert!(search(world, &[&source]).await.residue() >= 1);
+}
+
+pub async fn a_replaced_value_has_no_traces(world: &World) {
+    let mut stored = with_text(&session("a"), 1, "the new line of the aunt is 0471 882 3390, call after six");
+    stored.metadata.insert("said".into(), "\"0471 882 3390\", she said at the door".into());
+    let mut derived = with_text(&lin(), 2, "欧阳姨的电话改成0471 882 3390了，晚上打给她");
+    (derived.derived_from, derived.trust) = (vec![id(1)], Trust::Derived);
+    let mut same = with_text(&lin(), 3, "a summary without the number");
+    (same.derived_from, same.trust) = (vec![id(1)], Trust::Derived);
+    world.put(&[&stored, &derived, &same]).await;
+    for (record, angle) in [&stored, &derived, &same].into_iter().zip([0.0, 0.5, 1.0]) {
+        world.index(record, terms(["04718823390"])).await;
+        world.embed(record, at_angle(angle)).await;
+    }
+    let mut probes = ResidueProbes::new(SALT, Vec::new()).with_extent(SearchExtent::Database);
+    let said = stored.metadata["said"].as_str().unwrap().to_owned();
+    for text in [&stored.text, &said, &derived.text] {
+        let start = text.find("0471").unwrap();
+        probes.add_value(&lin(), text, start..start + "0471 882 3390".len());
+    }
+    let traces = async |probes: &ResidueProbes| {
+        let report = world.records.find_residue(probes).await.unwrap();
+        assert!(report.missing_tombstones.is_empty());
+        report.places.iter().map(|place| place.residue() + place.shared).sum::<u64>()
+    };
+    assert!(traces(&probes).await >= 3);
+    assert!(traces(&probes.clone().with_extent(SearchExtent::Users)).await >= 3);
+
+    let mask = |text: &str| text.replace("0471 882 3390", "[deleted]");
+    let mut writes = Vec::new();
+    for mut record in [stored.clone(), derived, same] {
+        record = world.records.get(&lin(), &[record.id]).await.unwrap().remove(0).unwrap();
+        let replaces = record.revision;
+        if record.id != id(3) {
+            (record.text, record.revision) = (mask(&record.text), replaces + 1);
+        }
+        if let Some(said) = record.metadata.get_mut("said") {
+            *said = mask(said.as_str().unwrap()).into();
+        }
+        writes.push(Write::new(record, PutMode::Replica { replaces }));
+    }
+    let written = world.records.put(&lin(), writes).await.unwrap();
+    assert!(written.iter().all(|written| written.cascade_deleted.is_empty()), "{written:?}");
+    let outcomes: Vec<Outcome> = written.iter().map(|written| written.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Updated, Outcome::Updated, Outcome::Unchanged]);
+    assert_eq!(traces(&probes).await, 0);
+    assert_eq!(world.records.derived(&lin(), &[id(1)]).await.unwrap(), [id(2), id(3)]);
 }

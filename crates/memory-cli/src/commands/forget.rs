@@ -13,8 +13,9 @@ use memory_engine::{
 use serde_json::json;
 
 use crate::{
-    args::{DatabaseArgs, ScopeArgs},
+    args::{ScopeArgs, StoreArgs},
     certificate::{CertificateArgs, TRACES_REMAIN},
+    engine_options::EngineOptions,
     output, records,
     report::ReportArgs,
 };
@@ -22,7 +23,7 @@ use crate::{
 /// Delete records for good, by id, by a text in them, or by scope.
 ///
 /// With --text, the records that contain a text are deleted, such as a telephone number, in whatever way it is written.
-/// --dry-run shows what would be deleted.
+/// --redact replaces it by `[deleted]` in the records and in all indexes instead. --dry-run shows the records.
 ///
 /// With --certificate, the store is searched for traces of the deleted records, and a signed certificate is written.
 /// The exit code is 3 if traces remain.
@@ -38,11 +39,14 @@ pub(crate) struct ForgetCommand {
     /// difference. 3 to 1000 characters, or at least 2 Chinese ones.
     #[arg(long, conflicts_with = "ids")]
     text: Option<String>,
+    /// Replace the text in the records by `[deleted]`, instead of deleting the records
+    #[arg(long, requires = "text")]
+    redact: bool,
     /// Show what would be deleted, and change nothing
     #[arg(long, conflicts_with = "certificate")]
     dry_run: bool,
     #[command(flatten)]
-    database: DatabaseArgs,
+    store: StoreArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Do not ask for confirmation
@@ -61,14 +65,17 @@ impl ForgetCommand {
             bail!("nothing to forget: name records by id, or a user with --user");
         }
         let certificate = self.certificate.prepare()?;
-        let engine = self.database.open_without_indexes().await?;
+        let engine = match self.redact {
+            true => self.store.open_with_any_embedder(EngineOptions::default()).await?,
+            false => self.store.database.open_without_indexes().await?,
+        };
         let target = self.target(&engine, &scope, certificate.is_some()).await?;
         let preview = match self.text.is_some() || self.dry_run {
             true => Some(engine.deletion().preview(&scope, target.clone(), SAMPLE_RECORDS).await?),
             false => None,
         };
         if let (true, Some(preview)) = (self.dry_run, &preview) {
-            return self.report.print(preview, || preview_text(preview));
+            return self.report.print(preview, || self.preview_text(preview));
         }
         let total = match &preview {
             Some(preview) => preview.records(),
@@ -91,6 +98,7 @@ impl ForgetCommand {
         let Some(certificate) = certificate else {
             let forgotten = deletion.forget(&scope, target).await?;
             bar.finish_and_clear();
+            self.finish_indexing(&engine, &scope).await?;
             let report = report(&forgotten)?;
             return self.report.print_line(&report, || text(&forgotten));
         };
@@ -98,6 +106,7 @@ impl ForgetCommand {
         let extent = SearchExtent::Database;
         let deletion = deletion.forget_with_certificate(&scope, target, &certificate.key, extent).await?;
         bar.finish_and_clear();
+        self.finish_indexing(&engine, &scope).await?;
         let summary = certificate.write(&deletion.certificate)?;
         let mut report = report(&deletion.report)?;
         report["certificate"] = summary.json(&deletion.certificate);
@@ -110,13 +119,30 @@ impl ForgetCommand {
 impl ForgetCommand {
     async fn target(&self, engine: &MemoryEngine, scope: &Scope, is_certified: bool) -> Result<Forget> {
         Ok(match &self.text {
-            Some(text) if text == "-" => Forget::Text(ForgetText::new(io::read_to_string(io::stdin())?)),
-            Some(text) => Forget::Text(ForgetText::new(text)),
+            Some(text) if text == "-" => self.by_text(&io::read_to_string(io::stdin())?),
+            Some(text) => self.by_text(text),
             None if self.ids.is_empty() => Forget::Everything,
             // The certificate also covers records that are deleted already.
             None if is_certified => Forget::Ids(records::resolve_or_parse(engine, scope, &self.ids, NOTHING).await?),
             None => Forget::Ids(records::resolve(engine, scope, &self.ids, NOTHING).await?),
         })
+    }
+
+    /// Waits until the records that were redacted are indexed again.
+    async fn finish_indexing(&self, engine: &MemoryEngine, scope: &Scope) -> Result<()> {
+        if self.redact {
+            output::finish_indexing(engine, &scope.namespace()).await?;
+        }
+        Ok(())
+    }
+
+    fn by_text(&self, text: &str) -> Forget {
+        Forget::Text(ForgetText::new(text).with_redact(self.redact))
+    }
+
+    /// Returns the verb of this deletion.
+    fn verb(&self) -> [&'static str; 2] {
+        if self.redact { ["Redact", "redacted"] } else { ["Delete", "deleted"] }
     }
 
     /// Returns the question before a deletion of `total` records.
@@ -125,8 +151,28 @@ impl ForgetCommand {
             true => output::counted(total, "record", "records"),
             false => self.ids.join(", "),
         };
-        let preview = preview.map(|preview| format!("{}\n", preview_text(preview))).unwrap_or_default();
-        format!("{preview}Delete {records} within {scope} for good?")
+        let preview = preview.map(|preview| format!("{}\n", self.preview_text(preview))).unwrap_or_default();
+        format!("{preview}{} {records} within {scope} for good?", self.verb()[0])
+    }
+
+    /// Lists the records that a deletion would remove.
+    fn preview_text(&self, preview: &ForgetPreview) -> String {
+        let selected: u64 = preview.selected.values().sum();
+        let derived = preview.records() - selected;
+        let mut table = output::table(["record", "kind", "text"]);
+        let sample = preview.selected_sample.iter().chain(&preview.derived_sample);
+        for record in sample.take(SAMPLE_RECORDS) {
+            let text = output::shorten(&record.text, SAMPLE_CHARS);
+            table.add_row([record.id.to_string(), record.kind.to_string(), text]);
+        }
+        let shown = preview.records().min(SAMPLE_RECORDS as u64);
+        let rest = match preview.records() - shown {
+            0 => String::new(),
+            more => format!("\n… and {more} more"),
+        };
+        let [_, verb] = self.verb();
+        let records = output::counted(selected, "record", "records");
+        format!("{records} would be {verb}, and {derived} derived from them\n{table}{rest}")
     }
 }
 
@@ -136,25 +182,6 @@ const BATCH_RECORDS: u64 = 500;
 const SAMPLE_RECORDS: usize = 10;
 /// Maximum number of characters of a record that a preview shows.
 const SAMPLE_CHARS: usize = 100;
-
-/// Lists the records that a deletion would remove.
-fn preview_text(preview: &ForgetPreview) -> String {
-    let selected: u64 = preview.selected.values().sum();
-    let derived = preview.records() - selected;
-    let mut table = output::table(["record", "kind", "text"]);
-    let sample = preview.selected_sample.iter().chain(&preview.derived_sample);
-    for record in sample.take(SAMPLE_RECORDS) {
-        let text = output::shorten(&record.text, SAMPLE_CHARS);
-        table.add_row([record.id.to_string(), record.kind.to_string(), text]);
-    }
-    let shown = preview.records().min(SAMPLE_RECORDS as u64);
-    let rest = match preview.records() - shown {
-        0 => String::new(),
-        more => format!("\n… and {more} more"),
-    };
-    let records = output::counted(selected, "record", "records");
-    format!("{records} would be deleted, and {derived} derived from them\n{table}{rest}")
-}
 
 /// The outcome of a command that was not executed.
 const NOTHING: &str = "nothing was forgotten";
@@ -167,6 +194,9 @@ fn report(forgotten: &ForgetReport) -> Result<serde_json::Value> {
 
 fn text(forgotten: &ForgetReport) -> String {
     let records = output::counted(forgotten.records(), "record", "records");
+    if forgotten.redacted > 0 && forgotten.records() == 0 {
+        return format!("{} redacted", output::counted(forgotten.redacted, "record", "records"));
+    }
     format!("{records} forgotten\n{}", table(forgotten))
 }
 
@@ -183,6 +213,7 @@ fn table(forgotten: &ForgetReport) -> String {
         ("relations in the graph", removed.relations),
         ("queued jobs", removed.queued),
         ("synonym groups and decisions", forgotten.synonyms),
+        ("redacted: records in which the text was replaced", forgotten.redacted),
         ("retracted: turns that state a deleted fact", forgotten.retracted),
     ];
     let mut table = output::table(["removed", "count"]);

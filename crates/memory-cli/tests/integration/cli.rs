@@ -166,6 +166,35 @@ fn records_are_forgotten_by_a_text_in_them() {
 }
 
 #[test]
+fn a_text_is_redacted_in_records() {
+    let cli = CliFixture::new();
+    for text in ["护照号是EH 4470-3312", "the passport is ｅｈ４４７０３３１２, keep it", "EH 4470 is a bus"]
+    {
+        cli.run(&["add", text, "--user", "lin"]).ok();
+    }
+    let redact = ["forget", "--user", "lin", "--text", "eh44703312", "--redact"];
+    let preview = cli.run(&[&redact[..], &["--dry-run"]].concat()).ok();
+    assert!(preview.starts_with("2 records would be redacted"), "{preview}");
+    cli.run(&redact).assert_fails(&["Redact 2 records", "add --yes"]);
+    cli.run(&["certificate-key", "key.pem"]).ok();
+    let certificate = ["--yes", "--certificate", "c.json", "--certificate-key", "key.pem"];
+    let shown = cli.run(&[&redact[..], &certificate].concat()).ok();
+    assert!(shown.starts_with("2 records redacted") && shown.contains("no trace"), "{shown}");
+    let verified = cli.run(&["verify-certificate", "c.json", "--db", "memory.db"]).ok();
+    assert!(verified.contains("passed") && !verified.contains("FAILED"), "{verified}");
+    let found = cli.run(&["search", "passport", "--user", "lin"]).ok();
+    assert!(found.contains("the passport is [deleted], keep it"), "{found}");
+    let bytes = std::fs::read(cli.path("memory.db")).unwrap().to_ascii_lowercase();
+    for written in ["eh 4470-3312", "ｅｈ４４７０３３１２", "eh44703312"] {
+        assert!(!bytes.windows(written.len()).any(|window| window == written.as_bytes()), "{written}");
+    }
+    assert_eq!(cli.stats()["records"], 3);
+    let again = cli.run(&[&redact[..], &["--yes", "--json"]].concat()).json();
+    assert_eq!((&again["redacted"], &again["forgotten"]), (&0.into(), &0.into()));
+    cli.run(&["forget", "--user", "lin", "--redact", "--yes"]).assert_fails(&["--text"]);
+}
+
+#[test]
 fn forgotten_records_are_not_reimported() {
     let cli = CliFixture::new();
     let file = cli.write("turns.jsonl", TURNS);

@@ -52,13 +52,24 @@ impl MemoryEngine {
                 DeletionTarget::Ids
             }
             Forget::Matching(_) => DeletionTarget::Matching,
+            Forget::Text(text) if text.redact => DeletionTarget::Redaction,
             Forget::Text(_) => DeletionTarget::Text,
             Forget::Everything => DeletionTarget::Everything,
+        };
+        let pattern = match &target {
+            Forget::Text(text) => Some(text.pattern()?),
+            _ => None,
         };
         let (report, trace) = self.forget_traced(scope, target, trace, on_progress).await?;
         let mut traced = trace.finish(self.record_store().as_ref(), scope).await?;
         traced.probes.extent = extent;
-        let found = self.search_for_residue(&traced.probes).await?;
+        let mut found = self.search_for_residue(&traced.probes).await?;
+        if let Some(pattern) = pattern {
+            // Bytes that a remaining record contains are no trace, and the value may be written in another way.
+            let (searched, texts) = self.count_value(scope, &pattern).await?;
+            let place = SearchedPlace::new(PlaceKind::Table, VALUE_PLACE).with_searched(searched);
+            found.places.push(SearchedPlace { texts, ..place });
+        }
         let residue = found.residue();
         let (probes, searched_at) = (&traced.probes, self.settings().clock().now());
         let certificate = DeletionCertificate {
@@ -136,6 +147,8 @@ impl MemoryEngine {
     }
 }
 
+/// The name of the search for the text itself, after a deletion by text.
+const VALUE_PLACE: &str = "records of the scope (the text, however it is written)";
 /// A limit of every search.
 const MEMORY_LIMIT: &str = "the memory of running processes: an index in memory drops the records before its next \
     search, and a gateway may hold a turn that it has not stored yet";

@@ -81,6 +81,8 @@ pub enum DeletionTarget {
     Matching,
     /// The records that contain a text.
     Text,
+    /// A text, which was replaced in the records that contain it.
+    Redaction,
     /// Everything within the scope.
     Everything,
 }

@@ -6,6 +6,7 @@ use memory_engine_core::{
     ContentHash, Field, Filter, FilterValue, Kind, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Tombstone,
     residue::{ResidueProbe, ResidueProbes, Salt},
 };
+use memory_engine_screening::ValuePattern;
 
 /// Number of tombstones that are read at once.
 const PAGE_TOMBSTONES: usize = 1000;
@@ -73,6 +74,12 @@ impl DeletionTrace {
         if self.candidates.insert(key, (record.kind.clone(), record.content_hash())).is_none() {
             self.texts.add_texts(record);
         }
+    }
+
+    /// Adds the places of a value in a record, which was replaced there.
+    pub(crate) fn add_redacted(&mut self, mut record: Record, pattern: &ValuePattern) {
+        let user = record.scope.namespace();
+        pattern.mask_record(&mut record, &mut |text, value| self.texts.add_value(&user, text, value));
     }
 
     /// Adds the ids that the store has deleted.

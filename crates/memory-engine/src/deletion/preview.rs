@@ -14,15 +14,15 @@ use crate::{
     },
 };
 
-/// The records that [`forget`](MemoryEngine::forget) would remove.
+/// The records that [`forget`](MemoryEngine::forget) would remove, or redact.
 /// [`Deletion::preview`](crate::deletion::Deletion::preview) returns it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ForgetPreview {
     /// Number of records that the target names or matches, by kind.
     pub selected: BTreeMap<String, u64>,
-    /// Number of further records, by kind, that are deleted because they are derived from those. They may be outside
-    /// of the scope, in the memory of the same user.
+    /// Number of further records, by kind, that are deleted because they are derived from those, or redacted. They may
+    /// be outside of the scope, in the memory of the same user.
     pub derived: BTreeMap<String, u64>,
     /// Groups of synonyms, and decisions about pairs of words.
     pub synonyms: u64,
@@ -52,6 +52,8 @@ type IdsByUser = BTreeMap<Scope, BTreeSet<RecordId>>;
 struct PreviewBuilder<'e> {
     engine: &'e MemoryEngine,
     sample: usize,
+    /// The value that is replaced; `None` if records are deleted.
+    redacted: Option<ValuePattern>,
     selected: IdsByUser,
     derived: IdsByUser,
     preview: ForgetPreview,
@@ -63,6 +65,7 @@ impl MemoryEngine {
         let mut builder = PreviewBuilder {
             engine: self,
             sample,
+            redacted: None,
             selected: IdsByUser::new(),
             derived: IdsByUser::new(),
             preview: ForgetPreview::default(),
@@ -71,7 +74,11 @@ impl MemoryEngine {
             Forget::Ids(ids) => builder.select_ids(scope, &ids, LinkedTurns::Retract).await?,
             Forget::Linked { ids, turns } => builder.select_ids(scope, &ids, turns).await?,
             Forget::Matching(filter) => builder.select_matching(scope, Some(filter), None).await?,
-            Forget::Text(text) => builder.select_matching(scope, None, Some(&text.pattern()?)).await?,
+            Forget::Text(text) => {
+                let pattern = text.pattern()?;
+                builder.select_matching(scope, None, Some(&pattern)).await?;
+                builder.redacted = text.redact.then_some(pattern);
+            }
             Forget::Everything => {
                 builder.select_matching(scope, Some(everything()), None).await?;
                 if *scope == scope.namespace() {
@@ -125,7 +132,7 @@ impl PreviewBuilder<'_> {
         loop {
             let mut page = self.engine.indexed_store().scan(scope, &query).await?;
             if let Some(value) = value {
-                page.records.retain(|record| value.mask_record(&mut record.clone()) > 0);
+                page.records.retain(|record| value.is_in(record));
             }
             self.select(&page.records).await?;
             if page.next.is_none() {
@@ -159,7 +166,9 @@ impl PreviewBuilder<'_> {
             let is_selected = |id: &RecordId| self.selected.get(&user).is_some_and(|selected| selected.contains(id));
             let ids: Vec<RecordId> = ids.into_iter().filter(|id| !is_selected(id)).collect();
             for page in ids.chunks(PAGE_ROWS) {
-                for record in self.engine.indexed_store().get_all(&user, page).await?.iter().flatten() {
+                let derived = self.engine.indexed_store().get_all(&user, page).await?;
+                let is_changed = |record: &&Record| self.redacted.as_ref().is_none_or(|value| value.is_in(record));
+                for record in derived.iter().flatten().filter(is_changed) {
                     count(&mut self.preview.derived, record);
                     add_sample(&mut self.preview.derived_sample, record, self.sample);
                 }

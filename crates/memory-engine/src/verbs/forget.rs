@@ -61,7 +61,8 @@ pub enum Forget {
     },
     /// The records that match, and nothing that is linked to them.
     Matching(Filter),
-    /// The records that contain a text, in any state. In JSON `{"text": {"text": "555 0134"}}`.
+    /// The records that contain a text, in any state, or the text in them. In JSON `{"text": {"text": "555 0134",
+    /// "redact": true}}`.
     Text(ForgetText),
     /// Everything within the scope; for a whole user or tenant also the synonyms and the decisions about them. The
     /// current scene of a conversation is in a [`SceneDetector`](crate::scene::SceneDetector), outside the engine:
@@ -90,6 +91,8 @@ pub struct ForgetReport {
     pub removed: RemovalCounts,
     /// Groups of synonyms, and decisions about pairs of words.
     pub synonyms: u64,
+    /// Records in which a text was replaced.
+    pub redacted: u64,
     /// Turns that state a deleted fact, and what was derived from them except facts: no longer found, and restorable.
     pub retracted: u64,
 }
@@ -101,7 +104,8 @@ impl ForgetReport {
     }
 }
 
-/// A function that is called after each transaction with the number of records that were deleted so far.
+/// A function that is called after each transaction with the number of records that were deleted or
+/// redacted so far.
 pub(crate) type ProgressFn = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// The scopes of the people whose facts or profiles were derived from forgotten records, the progress, and the trace of
@@ -110,12 +114,13 @@ pub(crate) type ProgressFn = Arc<dyn Fn(u64) + Send + Sync>;
 pub(crate) struct Affected {
     facts: BTreeSet<Scope>,
     profiles: BTreeSet<Scope>,
-    /// Number of records that were deleted.
+    /// Number of records that were deleted or redacted.
     done: u64,
+    pub(crate) redacted: u64,
     on_progress: Option<ProgressFn>,
     /// Collects the deleted records, if the deletion is certified.
     #[cfg(feature = "certificates")]
-    trace: Option<crate::certificate::trace::DeletionTrace>,
+    pub(crate) trace: Option<crate::certificate::trace::DeletionTrace>,
 }
 
 impl Affected {
@@ -123,7 +128,7 @@ impl Affected {
         Self { on_progress, ..Self::default() }
     }
 
-    fn add_progress(&mut self, count: u64) {
+    pub(crate) fn add_progress(&mut self, count: u64) {
         self.done += count;
         if let Some(on_progress) = &self.on_progress {
             on_progress(self.done);
@@ -190,7 +195,7 @@ impl MemoryEngine {
         };
         // After the last deletion, because a fact holds again once the fact that superseded it is deleted.
         self.repair(affected).await?;
-        let mut report = ForgetReport { removed, retracted, synonyms: 0 };
+        let mut report = ForgetReport { removed, redacted: affected.redacted, retracted, synonyms: 0 };
         if is_everything && *scope == scope.namespace() {
             report.removed += self.forget_unreachable(scope, affected).await?;
             report.synonyms = self.settings().synonyms().store().clear(scope).await?;
@@ -295,7 +300,7 @@ impl MemoryEngine {
         }
     }
 
-    /// Deletes the records that contain a text. The filters of the stores do not compare texts, so that every record is
+    /// Deletes the records that contain a text, or replaces it in them. The filters of the stores do not compare texts, so that every record is
     /// read. The call can be repeated: it finds the records that remain.
     async fn forget_text(&self, scope: &Scope, text: &ForgetText, affected: &mut Affected) -> Result<RemovalCounts> {
         let pattern = text.pattern()?;
@@ -303,11 +308,18 @@ impl MemoryEngine {
         let mut query = ScanQuery::oldest(PAGE_ROWS);
         loop {
             let page = self.indexed_store().scan(scope, &query).await?;
-            let mut records = page.records;
-            records.retain_mut(|record| pattern.mask_record(record) > 0);
-            let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
-            if !ids.is_empty() {
-                removed += self.forget_page(scope, &ids, affected).await?;
+            let mut ids_by_user: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
+            for record in page.records.iter().filter(|record| pattern.is_in(record)) {
+                ids_by_user.entry(record.scope.namespace()).or_default().push(record.id);
+            }
+            for (user, ids) in ids_by_user {
+                let ids = match text.redact {
+                    true => self.redact_page(&user, &ids, &pattern, affected).await?,
+                    false => ids,
+                };
+                if !ids.is_empty() {
+                    removed += self.forget_page(&user, &ids, affected).await?;
+                }
             }
             query.after = page.next;
             if query.after.is_none() {

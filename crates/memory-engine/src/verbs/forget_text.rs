@@ -14,12 +14,22 @@ use serde::{Deserialize, Serialize};
 pub struct ForgetText {
     /// The text: at least 3 characters, or 2 Chinese ones, and at most 1000.
     pub text: String,
+    /// True to replace the text in the records by `[deleted]`, instead of deleting the records. Default: false.
+    #[serde(default)]
+    pub redact: bool,
 }
 
 impl ForgetText {
     /// Creates a target for the records that contain this text.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into() }
+        Self { text: text.into(), redact: false }
+    }
+
+    /// Sets [`redact`](Self::redact).
+    #[must_use]
+    pub fn with_redact(mut self, redact: bool) -> Self {
+        self.redact = redact;
+        self
     }
 
     /// Returns the pattern of the text.

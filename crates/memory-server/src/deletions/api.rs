@@ -5,7 +5,7 @@ use axum::{
     extract::{FromRequest, Request, State, rejection::JsonRejection},
 };
 use memory_engine::{
-    Filter, Forget, ForgetText, RecordId, Scope,
+    Filter, Forget, ForgetReport, ForgetText, RecordId, Scope,
     certificate::{CertificateCheck, DeletionCertificate, SearchExtent},
 };
 use schemars::JsonSchema;
@@ -37,6 +37,9 @@ owner_params! {
         /// no difference. 3 to 1000 characters, or at least 2 Chinese ones.
         #[serde(default)]
         text: Option<String>,
+        /// True to replace `text` in the records by `[deleted]`, instead of deleting the records.
+        #[serde(default)]
+        redact: bool,
         /// True to delete everything of the owner.
         #[serde(default)]
         everything: bool,
@@ -52,6 +55,8 @@ pub(super) struct DeletionReply {
     clean: Option<bool>,
     /// Number of deleted records.
     forgotten: u64,
+    /// Number of records in which `text` was replaced.
+    redacted: u64,
     /// Number of turns that state a deleted fact, and of what was derived from them: they are retracted.
     retracted: u64,
     /// The certificate, for `memory verify-certificate` and the route `/api/deletions/verify`. Missing if the server
@@ -105,14 +110,29 @@ impl DeletionRequest {
         let target = match (self.ids, self.filter, self.text, self.everything) {
             (Some(ids), None, None, false) => Forget::Ids(ids),
             (None, Some(filter), None, false) => Forget::Matching(filter),
-            (None, None, Some(text), false) => Forget::Text(ForgetText::new(text)),
+            (None, None, Some(text), false) => Forget::Text(ForgetText::new(text).with_redact(self.redact)),
             (None, None, None, true) => Forget::Everything,
             _ => return Err(Fault::bad_request("name exactly one of `ids`, `filter`, `text` and `everything: true`")),
         };
+        if self.redact && !matches!(target, Forget::Text(_)) {
+            return Err(Fault::bad_request("`redact` replaces a `text`: name the text"));
+        }
         if scope.user_name().is_none() && !matches!(target, Forget::Ids(_)) {
             return Err(Fault::bad_request("name the user in `user_id`: without it, the records of all users match"));
         }
         Ok((scope, target))
+    }
+}
+
+impl DeletionReply {
+    fn of(report: &ForgetReport, certificate: Option<DeletionCertificate>) -> Self {
+        Self {
+            clean: certificate.as_ref().map(DeletionCertificate::is_clean),
+            forgotten: report.records(),
+            redacted: report.redacted,
+            retracted: report.retracted,
+            certificate,
+        }
     }
 }
 
@@ -128,17 +148,11 @@ pub(super) async fn delete(
     let (scope, target) = request.resolve(&access)?;
     let Some(key) = &deletions.key else {
         let report = deletions.engine.forget(&scope, target).await?;
-        let (forgotten, retracted) = (report.records(), report.retracted);
-        return Ok(Json(DeletionReply { clean: None, forgotten, retracted, certificate: None }));
+        return Ok(Json(DeletionReply::of(&report, None)));
     };
     let handle = deletions.engine.deletion();
     let deletion = handle.forget_with_certificate(&scope, target, key, SearchExtent::Users).await?;
-    Ok(Json(DeletionReply {
-        clean: Some(deletion.certificate.is_clean()),
-        forgotten: deletion.report.records(),
-        retracted: deletion.report.retracted,
-        certificate: Some(deletion.certificate),
-    }))
+    Ok(Json(DeletionReply::of(&deletion.report, Some(deletion.certificate))))
 }
 
 pub(super) async fn verify(

@@ -97,11 +97,26 @@ async fn records_are_deleted_by_a_text_in_them() {
         (json!({ "text": "abc ".repeat(400) }), "at most 1000"),
         (json!({ "text": "6217 0088", "everything": true }), "exactly one"),
         (json!({ "text": 6217 }), "string"),
+        (json!({ "ids": [], "redact": true }), "name the text"),
     ] {
         let (status, reply) = server.post("/api/deletions", &body).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
         assert!(reply.to_string().contains(word), "{reply}");
     }
+}
+
+#[tokio::test]
+async fn a_text_is_redacted_in_records() {
+    let server = Fixture::new().await;
+    let id = server.remember("lin", "房东的账号：6217-0088 4412，别忘了").await;
+    let body = json!({ "text": "6217 0088 4412", "redact": true });
+    let (status, reply) = server.post("/api/deletions", &body).await;
+    let counts = (&reply["forgotten"], &reply["redacted"], &reply["clean"]);
+    assert_eq!((status, counts), (StatusCode::OK, (&json!(0), &json!(1), &json!(true))), "{reply}");
+    let record = server.engine.get(&Scope::user("lin").unwrap(), id).await.unwrap().unwrap();
+    assert_eq!(record.text, "房东的账号：[deleted]，别忘了");
+    let (status, checked) = server.post("/api/deletions/verify", &reply["certificate"]).await;
+    assert_eq!((status, &checked["passed"]), (StatusCode::OK, &json!(true)), "{checked}");
 }
 
 /// The `search` of a certificate of the key of lin for a deletion of `SECRET`.
@@ -245,6 +260,6 @@ async fn without_a_key_records_are_deleted_without_a_certificate() {
     assert_eq!(send(show).await, json!({ "certified": false }));
     let delete = Request::post("/api/deletions").header("host", "localhost").header("content-type", "application/json");
     let delete = delete.body(Body::from(json!({ "user_id": "lin", "ids": [id] }).to_string())).unwrap();
-    assert_eq!(send(delete).await, json!({ "forgotten": 1, "retracted": 0 }));
+    assert_eq!(send(delete).await, json!({ "forgotten": 1, "redacted": 0, "retracted": 0 }));
     assert!(engine.get(&lin, id).await.unwrap().is_none());
 }

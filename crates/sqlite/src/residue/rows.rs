@@ -15,7 +15,7 @@ pub(super) struct RowSearch<'s> {
     connection: &'s Connection,
     probes: &'s ResidueProbes,
     byte_search: &'s ByteSearch,
-    /// The number of the namespace of each deleted record.
+    /// The number of the namespace of each deleted record, and then of each redacted user.
     namespaces: &'s [Option<i64>],
     scopes: FxHashMap<i64, &'s Scope>,
     contents: DeletedContents<'s>,
