@@ -80,6 +80,8 @@ fn main() {
         value::an_interrupted_deletion_by_text_can_be_repeated,
         value::a_text_is_replaced_in_every_record,
         value::an_interrupted_redaction_can_be_repeated,
+        value::a_value_that_is_kept_out_does_not_come_back,
+        value::a_value_is_kept_out_of_its_scope_alone,
         profile::a4_profile_contains_facts_and_latest_messages,
         profile::a4_profile_is_deleted_with_sources_and_rebuilt,
         profile::a4_model_writes_profile_with_rules_as_fallback,

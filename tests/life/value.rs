@@ -215,3 +215,90 @@ pub(crate) async fn an_interrupted_redaction_can_be_repeated(test_db: TestDataba
     memory.close().await.unwrap();
     test_db.assert_no_trace_of(NUMBER).await;
 }
+
+pub(crate) async fn a_value_that_is_kept_out_does_not_come_back(test_db: TestDatabase) {
+    let memory = open(&test_db).await;
+    let said = say_all(&memory, &story(None), &CALLS[..2]).await;
+    let exported = records(&memory, &lin()).await;
+    memory.history().retract(&story(None), &[said[1]], "a slip").await.unwrap();
+    let target = || Forget::Text(number().with_redact(true).with_keep_out(true));
+    let report = memory.forget(&lin(), target()).await.unwrap();
+    let entry = report.kept_out.unwrap();
+    assert!(report.redacted >= 2, "{report:?}");
+
+    // A repetition, the reply of a model, an import, a batch, a correction, a restored record, and a merge.
+    let other = MemoryEngine::builder().clock(test_db.clock.clone()).background(false).build().await.unwrap();
+    other.remember(&story(None), Turn::user("merge: 0471 882 3390").with_message_id("other")).await.unwrap();
+    memory
+        .remember(&story(None), Turn::user("I repeat, ０４７１－８８２－３３９０").with_message_id("r"))
+        .await
+        .unwrap();
+    let reply = Turn::user("好的，我记住了：04718823390。").with_role(memory_engine::Role::ASSISTANT);
+    let reply = memory.remember(&story(None), reply).await.unwrap();
+    memory
+        .store(&lin(), vec![derived_record(&lin(), Kind::NOTE, "note 0471 882 3390", &[reply])], PutMode::Create)
+        .await
+        .unwrap();
+    let mut old = exported[0].clone();
+    old.id = RecordId::new();
+    memory.store(&lin(), vec![old, exported[1].clone()], PutMode::Upsert).await.unwrap();
+    memory.remember_all(&lin(), vec![Turn::user("batch (0471) 882-3390")]).await.unwrap();
+    memory.update(&lin(), reply, "对，0471/8823390").await.unwrap();
+    memory
+        .remember(&story(None), Turn::user("I repeat, ０４７１－８８２－３３９０").with_message_id("r"))
+        .await
+        .unwrap();
+    memory_engine::transfer::Copier::new(&other, &memory).copy(&lin()).await.unwrap();
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    let stored = records(&memory, &lin()).await;
+    let masked = stored.iter().filter(|record| record.text.contains("[deleted]")).count();
+    assert_eq!(masked, 7, "{stored:#?}");
+    assert!(memory.deletion().preview(&lin(), Forget::Text(number()), 1).await.unwrap().records() == 0);
+    let repeated = stored.iter().filter(|record| record.text == "I repeat, [deleted]").collect::<Vec<_>>();
+    assert_eq!((repeated.len(), repeated[0].revision), (1, 1), "the second time changes nothing");
+
+    // It is listed without the value, is in no context, and survives the deletion of everything.
+    let listed = memory.deletion().kept_out(&lin()).await.unwrap();
+    assert_eq!((listed.len(), listed[0].id, listed[0].length), (1, entry, 11));
+    assert_eq!(memory.forget(&lin(), target()).await.unwrap().kept_out, Some(entry), "it is kept out once");
+    let context = memory.context(&story(None), "what do you know?").max_tokens(400).await.unwrap();
+    assert!(!context.text.contains("kept out"), "{}", context.text);
+    memory.forget(&lin(), Forget::Everything).await.unwrap();
+    memory.remember(&story(None), "again: 0471 882 3390").await.unwrap();
+    // Others may say it, and other texts stay.
+    let mo = Scope::user("mo").unwrap();
+    let others = say_all(&memory, &mo, &["my key ends in 882 339"]).await;
+    assert_eq!(memory.get(&mo, others[0]).await.unwrap().unwrap().text, "my key ends in 882 339");
+    memory.close().await.unwrap();
+    for written in ["04718823390", "8823390", "882-3390"] {
+        test_db.assert_no_trace_of(written).await;
+    }
+    // Another process masks it, until the entry is forgotten.
+    let memory = open(&test_db).await;
+    let turn = memory.remember(&story(None), "and again: 0471 882 3390").await.unwrap();
+    assert_eq!(memory.get(&lin(), turn).await.unwrap().unwrap().text, "and again: [deleted]");
+    assert_eq!(memory.forget(&lin(), entry).await.unwrap().records(), 1);
+    assert!(memory.deletion().kept_out(&lin()).await.unwrap().is_empty());
+    let turn = memory.remember(&story(None), "at last: 0471 882 3390").await.unwrap();
+    assert_eq!(memory.get(&lin(), turn).await.unwrap().unwrap().text, "at last: 0471 882 3390");
+    memory.close().await.unwrap();
+}
+
+pub(crate) async fn a_value_is_kept_out_of_its_scope_alone(test_db: TestDatabase) {
+    let memory = test_db.open().await;
+    let target = |scope: Scope| {
+        let memory = memory.clone();
+        async move { memory.forget(&scope, Forget::Text(ForgetText::new("周杉").with_keep_out(true))).await }
+    };
+    target(story(None)).await.unwrap();
+    let text = async |scope: &Scope, text: &str| {
+        let id = memory.remember(scope, text).await.unwrap();
+        memory.get(scope, id).await.unwrap().unwrap().text
+    };
+    assert_eq!(text(&story(None), "周杉来了").await, "[deleted]来了");
+    assert_eq!(text(&lin().with_session("monday").unwrap(), "周杉来了").await, "周杉来了");
+    assert_eq!(text(&Scope::user("mo").unwrap(), "周杉来了").await, "周杉来了");
+    let error = target(Scope::tenant_wide(lin().tenant()).unwrap()).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::InvalidInput && error.to_string().contains("name the user"), "{error}");
+    memory.close().await.unwrap();
+}

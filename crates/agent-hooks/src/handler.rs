@@ -267,12 +267,11 @@ impl AgentHooks {
         round: u32,
     ) -> Result<RecordId> {
         let turn = Turn::user(words).with_scene(SCENE).with_round(round);
+        let stored_words = self.engine.screening().mask_within(session, words).await?;
         match (&event.turn_id, last) {
             (Some(id), _) => self.engine.remember(session, turn.with_message_id(message_id(id, "user"))).await,
             // An agent without ids of turns may send an event twice.
-            (None, Some(last)) if has_role(last, &Role::USER) && last.text == self.engine.screening().mask(words) => {
-                Ok(last.id)
-            }
+            (None, Some(last)) if has_role(last, &Role::USER) && last.text == stored_words => Ok(last.id),
             (None, _) => self.engine.remember(session, turn).await,
         }
     }

@@ -1,12 +1,16 @@
 //! Screening of records before they are stored: secrets are masked or refused.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
-use memory_engine_core::{Error, Record, Result, Write, audit::AuditContext, observe::count_screened};
+use memory_engine_core::{Error, Record, Result, Scope, Write, audit::AuditContext, observe::count_screened};
 use memory_engine_screening::{Category, RecordFinding, RecordScreening, Screener, ScreeningAction, count_by_rule};
 
-use crate::{blocking::run_blocking, store::IndexedStore};
+use crate::{
+    blocking::run_blocking,
+    kept_out::{KeptOutValue, mask_kept_out},
+    store::IndexedStore,
+};
 
 /// Maximum size of the texts of a write that are screened on the calling thread, in bytes. A switch of threads would
 /// take longer.
@@ -23,22 +27,24 @@ impl IndexedStore {
         }
     }
 
-    /// Checks a new record, sets its time zone, and masks its secrets as [`write`](Self::write) does, for callers that
-    /// compare it with a stored record. [`write_screened`](Self::write_screened) writes it without another pass.
+    /// Checks a new record, sets its time zone, and masks its secrets and the values that are kept out as
+    /// [`write`](Self::write) does, for callers that compare it with a stored record.
+    /// [`write_screened`](Self::write_screened) writes it without another pass.
     ///
     /// # Errors
-    /// As [`check`](Self::check).
-    pub fn screen(&self, record: &mut Record) -> Result<()> {
+    /// As [`check`](Self::check), and the store's error.
+    pub async fn screen(&self, record: &mut Record) -> Result<()> {
         self.check_fields(record)?;
         self.set_zone(record);
-        let Some(screener) = self.screener() else { return Ok(()) };
-        let screening = screen_record(screener, record);
-        if screening.is_clean() {
-            return Ok(());
+        let kept_out = self.kept_out(&record.scope.namespace()).await?;
+        let mut is_changed = mask_kept_out(&kept_out, record);
+        if let Some(screener) = self.screener() {
+            let screening = screen_record(screener, record);
+            report(&screening);
+            refuse(&screening, None)?;
+            is_changed |= !screening.is_clean();
         }
-        report(&screening);
-        refuse(&screening, None)?;
-        record.validate()
+        if is_changed { record.validate() } else { Ok(()) }
     }
 
     /// Masks secrets in a text as [`write`](Self::write) does, for callers that compare it with a stored text.
@@ -47,6 +53,17 @@ impl IndexedStore {
             Some(screener) => screener.screen(&text).text.into_owned(),
             None => text,
         }
+    }
+
+    /// As [`screened_text`](Self::screened_text), also with the values masked that are kept out of a scope.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn masked_text(&self, scope: &Scope, mut text: String) -> Result<String> {
+        for value in self.kept_out(&scope.namespace()).await?.iter().filter(|value| value.entry.scope.covers(scope)) {
+            value.pattern.mask(&mut text);
+        }
+        Ok(self.screened_text(text))
     }
 
     /// Returns an error if the screening refuses a record.
@@ -64,20 +81,23 @@ impl IndexedStore {
         refuse(&screening, None)
     }
 
-    /// Masks the secrets in the records of writes. A record that changes loses its vector, which was computed from the
-    /// secret, too.
+    /// Masks the secrets in the records of writes, and the values that are kept out of them. A record that changes
+    /// loses its vector, which was computed from the secret, too.
     ///
     /// # Errors
     /// `InvalidInput` if the screening refuses a record; `Internal` if the thread stops without a result.
     pub(crate) async fn screen_writes(&self, mut writes: Vec<Write>) -> Result<Vec<Write>> {
-        let Some(screener) = self.screener() else { return Ok(writes) };
-        let bytes: usize = writes.iter().map(|write| write.record.text.len()).sum();
-        if bytes <= INLINE_MAX_BYTES {
-            screen_all(screener, &mut writes)?;
+        let kept_out = self.kept_out_of(&writes).await?;
+        let screener = self.screener().cloned();
+        if screener.is_none() && kept_out.is_empty() {
             return Ok(writes);
         }
-        let screener = Arc::clone(screener);
-        run_blocking("screen", move || screen_all(&screener, &mut writes).map(|()| writes)).await?
+        let bytes: usize = writes.iter().map(|write| write.record.text.len()).sum();
+        if bytes <= INLINE_MAX_BYTES {
+            screen_all(screener.as_deref(), &kept_out, &mut writes)?;
+            return Ok(writes);
+        }
+        run_blocking("screen", move || screen_all(screener.as_deref(), &kept_out, &mut writes).map(|()| writes)).await?
     }
 }
 
@@ -87,10 +107,15 @@ fn screen_record(screener: &Screener, record: &mut Record) -> RecordScreening {
     screener.screen_record(record)
 }
 
-fn screen_all(screener: &Screener, writes: &mut [Write]) -> Result<()> {
+fn screen_all(screener: Option<&Screener>, kept_out: &[KeptOutValue], writes: &mut [Write]) -> Result<()> {
     let count = writes.len();
     let mut masked = Vec::new();
     for (index, write) in writes.iter_mut().enumerate() {
+        if mask_kept_out(kept_out, &mut write.record) {
+            write.record.validate()?;
+            write.embedding = None;
+        }
+        let Some(screener) = screener else { continue };
         let screening = screen_record(screener, &mut write.record);
         if screening.is_clean() {
             continue;

@@ -20,6 +20,7 @@ use crate::{
     audit::{AuditedRecordStore, Auditor},
     embedding::EmbeddingBackends,
     gate::{Gate, GatedStore},
+    kept_out::KeptOutCache,
     readable::get_readable,
     retention::RetentionPolicy,
 };
@@ -70,6 +71,7 @@ pub struct IndexedStore {
     gate: Arc<Gate>,
     auditor: Option<Arc<Auditor>>,
     screener: Option<Arc<Screener>>,
+    kept_out: KeptOutCache,
     closing: Mutex<()>,
     embedding: EmbeddingBackends,
     analysis: Analysis,
@@ -103,6 +105,7 @@ impl IndexedStore {
             gate,
             auditor: None,
             screener: None,
+            kept_out: KeptOutCache::default(),
             closing: Mutex::new(()),
             analysis: Analysis::new(analyzer),
             retention: RetentionPolicy::default(),
@@ -129,6 +132,10 @@ impl IndexedStore {
     /// Returns the screener, if records are screened.
     pub fn screener(&self) -> Option<&Arc<Screener>> {
         self.screener.as_ref()
+    }
+
+    pub(crate) fn kept_out_cache(&self) -> &KeptOutCache {
+        &self.kept_out
     }
 
     /// Logs every change of a record before it is made. Without an auditor, changes are not logged.

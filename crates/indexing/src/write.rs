@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use memory_engine_core::{
-    Done, Error, Job, Outcome, PutMode, Record, RecordId, RemovalCounts, Result, Scope, Write, WriteResult,
+    Done, Error, Job, Kind, Outcome, PutMode, Record, RecordId, RemovalCounts, Result, Scope, Write, WriteResult,
     observe::count_queued,
 };
 use memory_engine_keyword_store::KeywordEntry;
@@ -97,10 +97,14 @@ impl IndexedStore {
         for (write, terms) in writes.iter_mut().zip(terms) {
             write.terms = Some(terms);
         }
+        let has_kept_out = writes.iter().any(|write| write.record.kind == Kind::KEPT_OUT);
         let targets: Vec<WriteTarget> = writes.iter().map(|write| WriteTarget::of(&write.record)).collect();
         // Separate keyword and vector stores are updated from the same writes after the transaction.
         let separate_writes = self.has_separate_indexes().then(|| writes.clone());
         let written = self.records().put(scope, writes).await?;
+        if has_kept_out {
+            self.clear_kept_out_cache();
+        }
         self.unindex_removed(targets, &written).await?;
         if let Some(writes) = separate_writes {
             self.index_separately(scope, writes, &written).await?;
@@ -132,6 +136,7 @@ impl IndexedStore {
     /// # Errors
     /// The stores' errors.
     pub async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
+        self.clear_kept_out_cache();
         let records = self.get_all(scope, ids).await?;
         let is_unindexed = |record: &Option<Record>| !record.as_ref().is_some_and(Record::is_indexed);
         let unindexed = ids.iter().zip(&records).filter(|(_, record)| is_unindexed(record));

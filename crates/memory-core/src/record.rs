@@ -324,6 +324,9 @@ impl Kind {
     /// transactions. An entry without a running deletion shows that the deletion was interrupted.
     pub const FORGETTING: Self = Self(std::borrow::Cow::Borrowed("ledger/forgetting"));
 
+    /// The kind of the ledger entries of the values that are kept out of the records of a scope.
+    pub const KEPT_OUT: Self = Self(std::borrow::Cow::Borrowed("ledger/kept_out"));
+
     /// Returns the kind of the entries of a ledger: `ledger/` and its name. A ledger contains data of an application.
     /// Its entries are stored, exported and deleted like other records, and can be written in one transaction with
     /// them, but are never indexed or recalled.

@@ -310,6 +310,21 @@ impl Salt {
         Self(bytes)
     }
 
+    /// Returns a random salt.
+    pub fn random() -> Self {
+        let mut hasher = blake3::Hasher::new();
+        // Each id has 74 random bits.
+        for _ in 0..4 {
+            hasher.update(RecordId::new().as_bytes());
+        }
+        Self(*hasher.finalize().as_bytes())
+    }
+
+    /// Returns the salted hash of a text, as it is.
+    pub fn hash_text(&self, text: &str) -> SaltedHash {
+        SaltedHash(*blake3::keyed_hash(&self.0, text.as_bytes()).as_bytes())
+    }
+
     /// Returns the salted hash of a content.
     pub fn hash(&self, content: &ContentHash) -> SaltedHash {
         SaltedHash(*blake3::keyed_hash(&self.0, content.as_bytes()).as_bytes())

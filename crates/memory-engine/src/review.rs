@@ -184,7 +184,7 @@ impl MemoryEngine {
         if text.trim().is_empty() {
             return Err(Error::invalid("review", "the new text is empty; `reject` rejects a pending memory"));
         }
-        let text = self.indexed_store().screened_text(text);
+        let text = self.indexed_store().masked_text(scope, text).await?;
         retry_on_conflict(WRITE_ATTEMPTS, || self.try_accept_edited(scope, id, &text)).await
     }
 

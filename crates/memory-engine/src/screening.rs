@@ -102,6 +102,15 @@ impl Screening {
         self.engine.indexed_store().screened_text(text.into())
     }
 
+    /// Returns a text as it would be stored within `scope`: with its secrets masked, and the values that are [kept
+    /// out](crate::deletion::Deletion::kept_out).
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn mask_within(&self, scope: &Scope, text: impl Into<String>) -> Result<String> {
+        self.engine.indexed_store().masked_text(scope, text.into()).await
+    }
+
     /// Scans the stored records within `scope` for secrets. By default, it looks for the categories that the engine
     /// masks or refuses, or for credentials if the screening is off, and changes nothing.
     pub fn scan(&self, scope: &Scope) -> SecretScan {

@@ -16,8 +16,8 @@ use capture::Capture;
 use futures::stream;
 use leaky::{LeakyEmbedder, LeakyModel, SECRET};
 use memory_engine::{
-    Builder, Clock, EnrichmentOptions, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, Result,
-    ScanQuery, Scope, SystemClock, Turn,
+    Builder, Clock, EnrichmentOptions, Field, Filter, Forget, ForgetText, Kind, MemoryEngine, PutMode, Record,
+    RecordId, Result, ScanQuery, Scope, SystemClock, Turn,
     audit::{AuditMode, AuditOptions, AuditQuery},
     context::MemoryBlock,
     embed::{Embedder, Purpose},
@@ -203,6 +203,10 @@ async fn forget(checked: &mut Checked, memory: &MemoryEngine) {
     checked.call("forget", memory.forget(&here, wrong)).await;
     let matching = Forget::Matching(Filter::eq(Field::Metadata("key-qwertz".into()), "value-qwertz"));
     checked.call("forget", memory.forget(&here, matching)).await;
+    let standing = ForgetText::new("a qwertzkey").with_redact(true).with_keep_out(true);
+    checked.call("forget", memory.forget(&here, Forget::Text(standing))).await;
+    checked.call("remember", memory.remember(&here, turn("It is a qwertzkey."))).await;
+    checked.call("kept_out", memory.deletion().kept_out(&here)).await;
 }
 
 async fn operate(checked: &mut Checked, memory: &MemoryEngine) {

@@ -12,6 +12,7 @@ use crate::{
     config::Config,
     openapi::{ApiOperation, Routes},
     part::ServerPart,
+    request::OwnerNames,
     server::Server,
 };
 
@@ -78,6 +79,7 @@ fn routes() -> Routes<DeletionsState> {
     let routes = Routes::new("deletions", "Deletes records, searches for their traces, and certifies both.");
     let show = "Says whether deletions are certified.";
     let delete = "Deletes records. With a key, searches the store for their traces, and returns a signed certificate.";
+    let standing = "Lists the texts that are kept out of the records of an owner.";
     let verify = "Verifies a certificate, and compares it with the store.";
     routes
         .get("/api/deletions", api::show, ApiOperation::new("showDeletions", show).answer::<api::DeletionsInfo>())
@@ -85,6 +87,11 @@ fn routes() -> Routes<DeletionsState> {
             "/api/deletions",
             api::delete,
             ApiOperation::new("certifyDeletion", delete).body::<api::DeletionRequest>().answer::<api::DeletionReply>(),
+        )
+        .get(
+            "/api/deletions/standing",
+            api::list_standing,
+            ApiOperation::new("listStandingDeletions", standing).query::<OwnerNames>().answer::<api::StandingReply>(),
         )
         .post(
             "/api/deletions/verify",

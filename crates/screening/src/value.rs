@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use memory_engine_core::{
     ContentHash, Error, Record, RecordId, Result,
+    residue::{Salt, SaltedHash},
     text::{FoldedCharacter, fold_characters, is_han, is_identifier_separator},
 };
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::masks::DELETED_MARK;
@@ -24,7 +26,8 @@ const GROUP_MAX_LETTERS: usize = 4;
 const MAX_SEPARATORS: usize = 2;
 
 /// A text as it is compared with a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Form {
     /// Normalised, each run of white space as one blank.
     Words,
@@ -44,15 +47,43 @@ enum Form {
 /// assert_eq!(text, "打给[deleted]，谢谢");
 /// # Ok::<(), memory_engine_core::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct ValuePattern {
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ValuePattern(Pattern);
+
+/// A value, or the keyed hash of one: it finds the same occurrences, by the hash of each part of a text that has the
+/// length of the value.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Pattern {
     form: Form,
-    characters: Vec<char>,
+    /// Number of characters.
+    length: usize,
+    value: PatternValue,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum PatternValue {
+    #[serde(skip)]
+    Characters(Vec<char>),
+    Hash {
+        salt: Salt,
+        hash: SaltedHash,
+    },
+}
+
+impl PatternValue {
+    fn is(&self, characters: impl Iterator<Item = char>) -> bool {
+        match self {
+            Self::Characters(value) => characters.eq(value.iter().copied()),
+            Self::Hash { salt, hash } => salt.hash_text(&characters.collect::<String>()) == *hash,
+        }
+    }
 }
 
 impl std::fmt::Debug for ValuePattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ValuePattern").field("form", &self.form).finish_non_exhaustive()
+        f.debug_struct("ValuePattern").field("form", &self.0.form).finish_non_exhaustive()
     }
 }
 
@@ -71,25 +102,52 @@ impl ValuePattern {
         let min = if is_chinese { MIN_HAN_CHARACTERS } else { MIN_CHARACTERS };
         if count < min {
             return invalid(format!(
-                "the text has {count} characters without blanks and punctuation, which other texts have by chance; name \
-                 at least {MIN_CHARACTERS} ({MIN_HAN_CHARACTERS} if all are Chinese), or delete the records by their ids"
+                "the text has {count} characters without blanks and punctuation, which other texts have by chance; \
+                 name at least {MIN_CHARACTERS} ({MIN_HAN_CHARACTERS} if all are Chinese), or delete the records by \
+                 their ids"
             ));
         }
         if count > MAX_CHARACTERS {
             let reason = format!("the text has {count} characters, and at most {MAX_CHARACTERS} are searched for");
             return invalid(format!("{reason}; name a part of it, or delete the records by their ids"));
         }
-        Ok(Self { form, characters })
+        let length = characters.len();
+        Ok(Self(Pattern { form, length, value: PatternValue::Characters(characters) }))
+    }
+
+    /// Returns the pattern with a keyed hash in place of the value, to be stored. Returns itself if it has a hash.
+    #[must_use]
+    pub fn hashed(&self) -> Self {
+        let PatternValue::Characters(characters) = &self.0.value else { return self.clone() };
+        let salt = Salt::random();
+        let hash = salt.hash_text(&characters.iter().collect::<String>());
+        Self(Pattern { value: PatternValue::Hash { salt, hash }, ..self.0 })
+    }
+
+    /// Returns true if this is the pattern of the same value. `other` has the value itself.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let PatternValue::Characters(characters) = &other.0.value else { return false };
+        (self.0.form, self.0.length) == (other.0.form, other.0.length) && self.0.value.is(characters.iter().copied())
+    }
+
+    /// Returns the number of characters of the value.
+    pub fn length(&self) -> usize {
+        self.0.length
     }
 
     /// Returns the bytes of each occurrence in a text, sorted and without overlaps.
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
-        for run in runs(&fold_characters(text), self.form) {
-            for window in run.windows(self.characters.len()) {
+        for run in runs(&fold_characters(text), self.0.form) {
+            for window in run.windows(self.0.length.max(1)) {
                 let (Some(first), Some(last)) = (window.first(), window.last()) else { continue };
                 let is_after = found.last().is_none_or(|range| range.end <= first.range.start);
-                if is_after && window.iter().map(|folded| folded.character).eq(self.characters.iter().copied()) {
+                // No value begins with a blank, and a code has a digit.
+                let is_possible = match self.0.form {
+                    Form::Words => first.character != ' ',
+                    Form::Code => window.iter().any(|folded| folded.character.is_ascii_digit()),
+                };
+                if is_after && is_possible && self.0.value.is(window.iter().map(|folded| folded.character)) {
                     found.push(with_parenthesis(text, first.range.start..last.range.end));
                 }
             }
@@ -119,15 +177,35 @@ impl ValuePattern {
     /// Replaces the occurrences in a record by `[deleted]`: in its text, speaker, topic, entities, tags and metadata,
     /// with its former texts. Returns their number.
     ///
-    /// Ids, scopes, and the keys and [terms](Record::is_term) of the metadata are not searched. Calls `on_found` before,
-    /// with each text and the bytes of each occurrence.
+    /// Ids, scopes, and the keys and [terms](Record::is_term) of the metadata are not searched. Calls `on_found`
+    /// before, with each text and the bytes of each occurrence.
     pub fn mask_record(&self, record: &mut Record, on_found: &mut dyn FnMut(&str, Range<usize>)) -> usize {
         let mut count = 0;
         for_each_string(record, &mut |text| count += self.mask_text(text, on_found));
         let terms: Vec<bool> = record.metadata.keys().map(|key| record.is_term(key)).collect();
         let values = record.metadata.iter_mut().zip(terms).filter(|(_, is_term)| !is_term);
         count += values.map(|((_, value), _)| self.mask_value(value, on_found)).sum::<usize>();
+        if count > 0 {
+            self.mask_parts(record);
+        }
         count
+    }
+
+    /// Replaces labels, and elements of a topic, that are a part of the value: they are often words of the text.
+    fn mask_parts(&self, record: &mut Record) {
+        let PatternValue::Characters(value) = &self.0.value else { return };
+        for label in record.topic.iter_mut().chain(&mut record.entities).chain(&mut record.tags) {
+            let parts = label.split(", ").map(|part| if self.is_part(value, part) { DELETED_MARK } else { part });
+            *label = parts.collect::<Vec<&str>>().join(", ");
+        }
+    }
+
+    fn is_part(&self, value: &[char], text: &str) -> bool {
+        let folded = runs(&fold_characters(text), self.0.form).concat();
+        let part: Vec<char> = folded.into_iter().map(|folded| folded.character).collect();
+        let min = if part.iter().copied().all(is_han) { MIN_HAN_CHARACTERS } else { MIN_CHARACTERS };
+        let is_of_code = self.0.form == Form::Words || part.iter().any(char::is_ascii_digit);
+        part.len() >= min && is_of_code && value.windows(part.len()).any(|window| window == part)
     }
 
     fn mask_value(&self, value: &mut Value, on_found: &mut dyn FnMut(&str, Range<usize>)) -> usize {
@@ -242,6 +320,26 @@ mod tests {
     }
 
     #[test]
+    fn a_stored_pattern_has_no_value_and_finds_the_same() {
+        for (value, text) in [
+            ("Quinn Okafor", "with QUINN  okafor and quinn"),
+            ("(021) 5566-7788", "office:02155667788，０２１－５５６６　７７８８"),
+            ("陈晓琳", "陈晓琳说陈晓琳"),
+        ] {
+            let pattern = ValuePattern::new(value).unwrap();
+            let stored = serde_json::to_string(&pattern.hashed()).unwrap();
+            assert!(!stored.contains("Quinn") && !stored.contains("5566") && !stored.contains('晓'), "{stored}");
+            let read: ValuePattern = serde_json::from_str(&stored).unwrap();
+            assert_eq!(read.find(text), pattern.find(text));
+            assert!(!pattern.find(text).is_empty() && read.is_same(&pattern) && read.length() == pattern.length());
+            assert!(!read.is_same(&ValuePattern::new("another one").unwrap()));
+            let other_salt = serde_json::to_string(&pattern.hashed()).unwrap();
+            assert_ne!(stored, other_salt);
+        }
+        assert!(serde_json::to_string(&ValuePattern::new("a secret").unwrap()).is_err(), "only a hash is stored");
+    }
+
+    #[test]
     fn groups_that_are_far_apart_are_no_number() {
         for text in ["2155, 6677 and 88", "021 - - 55667788", "0215566\n7789", "021556677"] {
             assert_eq!(masked("02155667788", text), text);
@@ -265,7 +363,8 @@ mod tests {
         record.tags = vec!["positive".to_owned()];
         let id = RecordId::new().to_string();
         let metadata = json!({
-            "polarity": "positive", "value": "so positive", "superseded_by": id, "edits": [{ "text": "Positive", "until": 7 }],
+            "polarity": "positive", "value": "so positive", "superseded_by": id,
+            "edits": [{ "text": "Positive", "until": 7 }],
             "positive": 1, "slot": "plan.positive",
         });
         record.metadata = metadata.as_object().unwrap().clone();
@@ -273,12 +372,19 @@ mod tests {
         assert_eq!(record.text, "Lin likes [deleted]");
         assert_eq!((record.speaker.as_deref(), &*record.tags[0]), (Some("[deleted] Pia"), "[deleted]"));
         let expected = json!({
-            "polarity": "positive", "value": "so [deleted]", "superseded_by": id, "positive": 1, "slot": "plan.[deleted]",
+            "polarity": "positive", "value": "so [deleted]", "superseded_by": id, "positive": 1,
+            "slot": "plan.[deleted]",
             "edits": [{ "text": "[deleted]", "until": 7 }],
         });
         assert_eq!(Value::Object(record.metadata.clone()), expected);
         record.metadata = json!({ "phone": 5_550_147_733_u64, "id": id }).as_object().unwrap().clone();
         assert_eq!(ValuePattern::new("555 014 7733").unwrap().mask_record(&mut record, &mut |_, _| ()), 1);
+        record.text = "the line is (021) 5566-7788".to_owned();
+        record.topic = Some("line, 5566-7788".to_owned());
+        record.entities = vec!["5566".to_owned(), "66".to_owned(), "021-9".to_owned()];
+        ValuePattern::new("02155667788").unwrap().mask_record(&mut record, &mut |_, _| ());
+        assert_eq!(record.topic.as_deref(), Some("line, [deleted]"));
+        assert_eq!(record.entities, ["[deleted]", "66", "021-9"]);
         assert_eq!(
             ValuePattern::new(&id[..8]).unwrap().mask_record(&mut record, &mut |_, _| ()),
             0,

@@ -98,7 +98,7 @@ impl Companion {
                 let answered = found.pop().flatten();
                 let message = found.pop().flatten();
                 if let Some(message) = message {
-                    if message.text != self.engine.screening().mask(user_message.text.as_str()) {
+                    if message.text != self.engine.screening().mask_within(scope, user_message.text.as_str()).await? {
                         return Err(conflict("another message has this id; give each message its own id"));
                     }
                     return Ok(StartedTurn { scope: scope.clone(), message, state, changes: Vec::new(), answered });

@@ -42,6 +42,14 @@ pub(crate) struct ForgetCommand {
     /// Replace the text in the records by `[deleted]`, instead of deleting the records
     #[arg(long, requires = "text")]
     redact: bool,
+    /// Keep the text out afterwards: `[deleted]` replaces it in whatever is stored
+    ///
+    /// Its keyed hash is stored within the scope. `forget ID` with the id of its entry lets the text be stored again.
+    #[arg(long, requires = "text")]
+    standing: bool,
+    /// List the texts that are kept out, without the texts: their hashes are stored
+    #[arg(long, conflicts_with_all = ["ids", "text", "dry_run", "certificate"])]
+    standing_list: bool,
     /// Show what would be deleted, and change nothing
     #[arg(long, conflicts_with = "certificate")]
     dry_run: bool,
@@ -63,6 +71,9 @@ impl ForgetCommand {
         let scope = self.scope.scope()?;
         if self.ids.is_empty() && scope.user_name().is_none() {
             bail!("nothing to forget: name records by id, or a user with --user");
+        }
+        if self.standing_list {
+            return self.list_standing(&scope).await;
         }
         let certificate = self.certificate.prepare()?;
         let engine = match self.redact {
@@ -136,8 +147,24 @@ impl ForgetCommand {
         Ok(())
     }
 
+    async fn list_standing(&self, scope: &Scope) -> Result<ExitCode> {
+        let engine = self.store.database.open_without_indexes().await?;
+        let kept_out = engine.deletion().kept_out(scope).await?;
+        self.report.print(&json!({ "standing": kept_out }), || {
+            if kept_out.is_empty() {
+                return format!("no text is kept out of {scope}");
+            }
+            let mut table = output::table(["entry", "scope", "since", "characters"]);
+            for value in &kept_out {
+                let cells = [value.id.to_string(), value.scope.to_string(), value.since.to_string()];
+                table.add_row(cells.into_iter().chain([value.length.to_string()]));
+            }
+            format!("{table}\n`memory forget ENTRY` lets a text be stored again")
+        })
+    }
+
     fn by_text(&self, text: &str) -> Forget {
-        Forget::Text(ForgetText::new(text).with_redact(self.redact))
+        Forget::Text(ForgetText::new(text).with_redact(self.redact).with_keep_out(self.standing))
     }
 
     /// Returns the verb of this deletion.
@@ -194,10 +221,12 @@ fn report(forgotten: &ForgetReport) -> Result<serde_json::Value> {
 
 fn text(forgotten: &ForgetReport) -> String {
     let records = output::counted(forgotten.records(), "record", "records");
+    let kept_out = forgotten.kept_out.map(|id| format!("\nthe text is kept out from now on; its entry is {id}"));
+    let kept_out = kept_out.unwrap_or_default();
     if forgotten.redacted > 0 && forgotten.records() == 0 {
-        return format!("{} redacted", output::counted(forgotten.redacted, "record", "records"));
+        return format!("{} redacted{kept_out}", output::counted(forgotten.redacted, "record", "records"));
     }
-    format!("{records} forgotten\n{}", table(forgotten))
+    format!("{records} forgotten\n{}{kept_out}", table(forgotten))
 }
 
 /// Lists the counts of removed items, without those that are zero.

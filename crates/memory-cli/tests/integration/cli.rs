@@ -195,6 +195,34 @@ fn a_text_is_redacted_in_records() {
 }
 
 #[test]
+fn a_text_is_kept_out() {
+    let cli = CliFixture::new();
+    cli.run(&["add", "护照号是EH 4470-3312", "--user", "lin"]).ok();
+    let list = ["forget", "--user", "lin", "--standing-list"];
+    let shown = cli.run(&list).ok();
+    assert!(shown.contains("no text is kept out"), "{shown}");
+    let standing = ["forget", "--user", "lin", "--text", "eh44703312", "--standing", "--yes"];
+    let shown = cli.run(&standing).ok();
+    assert!(shown.starts_with("1 record forgotten") && shown.contains("kept out from now on"), "{shown}");
+    cli.run(&["add", "passport ＥＨ-4470 3312!", "--user", "lin"]).ok();
+    let exported = cli.run(&["export", "--user", "lin"]).ok();
+    assert!(exported.contains("passport [deleted]!"), "{exported}");
+    // Another store takes it over from the export.
+    cli.write("lin.jsonl", &exported);
+    cli.run(&["import", "lin.jsonl", "--db", "other.db"]).ok();
+    cli.run(&["add", "EH44703312 again", "--user", "lin", "--db", "other.db"]).ok();
+    assert!(cli.run(&["export", "--user", "lin", "--db", "other.db"]).ok().contains("[deleted] again"));
+    let listed = cli.run(&[&list[..], &["--json"]].concat()).json();
+    let entry = listed["standing"][0]["id"].as_str().unwrap();
+    assert!(cli.run(&list).ok().contains(entry));
+    cli.run(&["forget", entry, "--user", "lin", "--yes"]).ok();
+    cli.run(&["add", "EH 4470 3312 is back", "--user", "lin"]).ok();
+    assert!(cli.run(&["export", "--user", "lin"]).ok().contains("EH 4470 3312 is back"));
+    cli.run(&["forget", "--user", "lin", "--standing", "--yes"]).assert_fails(&["--text"]);
+    cli.run(&["forget", "--standing-list"]).assert_fails(&["--user"]);
+}
+
+#[test]
 fn forgotten_records_are_not_reimported() {
     let cli = CliFixture::new();
     let file = cli.write("turns.jsonl", TURNS);

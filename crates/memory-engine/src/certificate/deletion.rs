@@ -58,7 +58,7 @@ impl MemoryEngine {
         };
         let pattern = match &target {
             Forget::Text(text) => Some(text.pattern()?),
-            _ => None,
+            Forget::Ids(_) | Forget::Linked { .. } | Forget::Matching(_) | Forget::Everything => None,
         };
         let (report, trace) = self.forget_traced(scope, target, trace, on_progress).await?;
         let mut traced = trace.finish(self.record_store().as_ref(), scope).await?;

@@ -1,6 +1,6 @@
 //! Pinned records in contexts: they are part of each, up to a budget.
 
-use memory_engine_core::{Field, Filter, Record, Result, ScanQuery, Scope, State};
+use memory_engine_core::{Field, Filter, Kind, Record, Result, ScanQuery, Scope, State};
 
 use crate::engine::MemoryEngine;
 
@@ -10,9 +10,10 @@ pub(crate) const MAX_PINNED: usize = 20;
 /// is left to the others.
 const PINNED_SHARE: f64 = 0.5;
 
-/// Returns the filter for active pinned records.
+/// Returns the filter for active pinned records. The entries of values that are kept out are no memories.
 pub(crate) fn pinned_filter() -> Filter {
-    Filter::eq(Field::Pinned, true).and(Filter::eq(Field::State, State::Active.as_str()))
+    let is_memory = Filter::Not(Box::new(Filter::eq(Field::Kind, Kind::KEPT_OUT.as_str())));
+    Filter::eq(Field::Pinned, true).and(Filter::eq(Field::State, State::Active.as_str())).and(is_memory)
 }
 
 /// Returns at most `limit` active pinned records that are visible from `scope`, the latest first.

@@ -10,7 +10,7 @@ use crate::certificate::{
     CertificateKey, CertificateVerification, CertifiedDeletion, DeletionCertificate, PublicKey, SearchExtent,
 };
 use crate::{
-    deletion::preview::ForgetPreview,
+    deletion::{kept_out::KeptOut, preview::ForgetPreview},
     engine::MemoryEngine,
     verbs::{
         forget::{Affected, Forget, ForgetReport, ProgressFn},
@@ -78,6 +78,14 @@ impl Deletion {
         let note = |span: &Span, preview: &ForgetPreview| _ = span.record("records", preview.records());
         let work = self.engine.build_preview(scope, target.into(), sample);
         verb!("preview_forget", scope, { records = Empty }, work, note)
+    }
+
+    /// Returns the values that are kept out of the records within `scope`, and of those around it.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn kept_out(&self, scope: &Scope) -> Result<Vec<KeptOut>> {
+        verb!("kept_out", scope, {}, self.engine.list_kept_out(scope))
     }
 
     /// Deletes the records of all tenants that have expired, with everything that is derived from them. Reads do not

@@ -57,7 +57,7 @@ impl MemoryEngine {
         let mut records = records;
         for record in &mut records {
             // The stored records are screened, too, so that equal texts stay equal.
-            self.indexed_store().screen(record)?;
+            self.indexed_store().screen(record).await?;
         }
         // A caller that names a revision, or requires that there is none, gets the conflict.
         let is_final = matches!(mode, PutMode::Update { .. } | PutMode::Create);

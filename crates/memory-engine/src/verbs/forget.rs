@@ -93,6 +93,8 @@ pub struct ForgetReport {
     pub synonyms: u64,
     /// Records in which a text was replaced.
     pub redacted: u64,
+    /// The entry of the text that is kept out from now on; `None` if there is none.
+    pub kept_out: Option<RecordId>,
     /// Turns that state a deleted fact, and what was derived from them except facts: no longer found, and restorable.
     pub retracted: u64,
 }
@@ -117,6 +119,7 @@ pub(crate) struct Affected {
     /// Number of records that were deleted or redacted.
     done: u64,
     pub(crate) redacted: u64,
+    kept_out: Option<RecordId>,
     on_progress: Option<ProgressFn>,
     /// Collects the deleted records, if the deletion is certified.
     #[cfg(feature = "certificates")]
@@ -140,9 +143,11 @@ fn is_mark() -> Filter {
     Filter::eq(Field::Kind, Kind::FORGETTING.as_str())
 }
 
-/// Returns a filter for everything except the marks of deletions.
+/// Returns a filter for everything except the marks of deletions, and the values that are kept out as tombstones keep
+/// deleted records out.
 pub(crate) fn everything() -> Filter {
-    Filter::Not(Box::new(is_mark()))
+    let is_kept_out = Filter::eq(Field::Kind, Kind::KEPT_OUT.as_str());
+    Filter::Not(Box::new(is_mark())).and(Filter::Not(Box::new(is_kept_out)))
 }
 
 impl MemoryEngine {
@@ -195,7 +200,8 @@ impl MemoryEngine {
         };
         // After the last deletion, because a fact holds again once the fact that superseded it is deleted.
         self.repair(affected).await?;
-        let mut report = ForgetReport { removed, redacted: affected.redacted, retracted, synonyms: 0 };
+        let Affected { redacted, kept_out, .. } = *affected;
+        let mut report = ForgetReport { removed, redacted, kept_out, retracted, synonyms: 0 };
         if is_everything && *scope == scope.namespace() {
             report.removed += self.forget_unreachable(scope, affected).await?;
             report.synonyms = self.settings().synonyms().store().clear(scope).await?;
@@ -300,10 +306,14 @@ impl MemoryEngine {
         }
     }
 
-    /// Deletes the records that contain a text, or replaces it in them. The filters of the stores do not compare texts, so that every record is
-    /// read. The call can be repeated: it finds the records that remain.
+    /// Deletes the records that contain a text, or replaces it in them. The filters of the stores do not compare texts,
+    /// so that every record is read. The call can be repeated: it finds the records that remain.
     async fn forget_text(&self, scope: &Scope, text: &ForgetText, affected: &mut Affected) -> Result<RemovalCounts> {
         let pattern = text.pattern()?;
+        if text.keep_out {
+            // First, so that what is written meanwhile is masked or found.
+            affected.kept_out = Some(self.keep_out(scope, &pattern).await?);
+        }
         let mut removed = RemovalCounts::default();
         let mut query = ScanQuery::oldest(PAGE_ROWS);
         loop {

@@ -17,18 +17,29 @@ pub struct ForgetText {
     /// True to replace the text in the records by `[deleted]`, instead of deleting the records. Default: false.
     #[serde(default)]
     pub redact: bool,
+    /// True to keep the text out afterwards: it is replaced by `[deleted]` in whatever is written within the scope,
+    /// until [`kept_out`](crate::deletion::Deletion::kept_out) lists it and its entry is forgotten. Default: false.
+    #[serde(default)]
+    pub keep_out: bool,
 }
 
 impl ForgetText {
     /// Creates a target for the records that contain this text.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), redact: false }
+        Self { text: text.into(), redact: false, keep_out: false }
     }
 
     /// Sets [`redact`](Self::redact).
     #[must_use]
     pub fn with_redact(mut self, redact: bool) -> Self {
         self.redact = redact;
+        self
+    }
+
+    /// Sets [`keep_out`](Self::keep_out).
+    #[must_use]
+    pub fn with_keep_out(mut self, keep_out: bool) -> Self {
+        self.keep_out = keep_out;
         self
     }
 

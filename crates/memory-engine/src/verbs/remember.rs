@@ -32,7 +32,7 @@ impl MemoryEngine {
     pub(crate) async fn remember_without(&self, scope: &Scope, turn: Turn, skipped: &[Job]) -> Result<RecordId> {
         let is_named = turn.is_named();
         let mut record = turn.into_record(scope, self.settings().clock());
-        self.indexed_store().screen(&mut record)?;
+        self.indexed_store().screen(&mut record).await?;
         let mut jobs = self.jobs_for(&record);
         jobs.retain(|job| !skipped.contains(job));
         let attempts = if is_named { WRITE_ATTEMPTS } else { 1 };

@@ -53,7 +53,7 @@ impl MemoryEngine {
         for turn in turns {
             let is_named = turn.is_named();
             let mut record = turn.into_record(scope, self.settings().clock());
-            self.indexed_store().screen(&mut record)?;
+            self.indexed_store().screen(&mut record).await?;
             if is_named {
                 named.push(record.id);
             }

@@ -51,7 +51,7 @@ impl MemoryEngine {
         if text.trim().is_empty() {
             return Err(Error::invalid("update", "the new text is empty; `forget` removes a memory"));
         }
-        let text = self.indexed_store().screened_text(text);
+        let text = self.indexed_store().masked_text(scope, text).await?;
         retry_on_conflict(WRITE_ATTEMPTS, || self.try_update(scope, id, &text)).await
     }
 

@@ -119,6 +119,7 @@ mod tests {
         "graph.facts",
         "graph.index",
         "graph.rebuild",
+        "kept_out",
         "pending_reviews",
         "period_counts",
         "preview_forget",

@@ -16,7 +16,7 @@ use super::state::DeletionsState;
 use crate::{
     access::{Access, Owner},
     fault::Fault,
-    request::{OwnerParams as _, owner_params},
+    request::{OwnerNames, OwnerParams as _, OwnerQuery, owner_params},
 };
 
 owner_params! {
@@ -40,6 +40,9 @@ owner_params! {
         /// True to replace `text` in the records by `[deleted]`, instead of deleting the records.
         #[serde(default)]
         redact: bool,
+        /// True to keep `text` out afterwards: it is replaced by `[deleted]` in whatever is stored.
+        #[serde(default)]
+        standing: bool,
         /// True to delete everything of the owner.
         #[serde(default)]
         everything: bool,
@@ -57,6 +60,9 @@ pub(super) struct DeletionReply {
     forgotten: u64,
     /// Number of records in which `text` was replaced.
     redacted: u64,
+    /// The entry that keeps `text` out from now on. A deletion of this id lets the text be stored again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_out: Option<String>,
     /// Number of turns that state a deleted fact, and of what was derived from them: they are retracted.
     retracted: u64,
     /// The certificate, for `memory verify-certificate` and the route `/api/deletions/verify`. Missing if the server
@@ -71,6 +77,27 @@ pub(super) struct DeletionReply {
 pub(super) struct DeletionsInfo {
     /// True if the server has a key, so that deletions have a certificate.
     certified: bool,
+}
+
+/// The texts that are kept out of the records of an owner.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StandingReply {
+    /// The texts. They cannot be read: the store has their keyed hashes.
+    standing: Vec<StandingEntry>,
+}
+
+/// A text that is kept out.
+#[derive(Serialize, JsonSchema)]
+struct StandingEntry {
+    /// The id of its entry. A deletion of this id lets the text be stored again.
+    id: String,
+    /// The session, if the text is kept out of one session only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    /// The time since which it is kept out.
+    since: String,
+    /// Number of characters of the text, without the separators of numbers and codes.
+    length: usize,
 }
 
 /// A certificate.
@@ -110,12 +137,14 @@ impl DeletionRequest {
         let target = match (self.ids, self.filter, self.text, self.everything) {
             (Some(ids), None, None, false) => Forget::Ids(ids),
             (None, Some(filter), None, false) => Forget::Matching(filter),
-            (None, None, Some(text), false) => Forget::Text(ForgetText::new(text).with_redact(self.redact)),
+            (None, None, Some(text), false) => {
+                Forget::Text(ForgetText::new(text).with_redact(self.redact).with_keep_out(self.standing))
+            }
             (None, None, None, true) => Forget::Everything,
             _ => return Err(Fault::bad_request("name exactly one of `ids`, `filter`, `text` and `everything: true`")),
         };
-        if self.redact && !matches!(target, Forget::Text(_)) {
-            return Err(Fault::bad_request("`redact` replaces a `text`: name the text"));
+        if (self.redact || self.standing) && !matches!(target, Forget::Text(_)) {
+            return Err(Fault::bad_request("`redact` and `standing` are about a `text`: name the text"));
         }
         if scope.user_name().is_none() && !matches!(target, Forget::Ids(_)) {
             return Err(Fault::bad_request("name the user in `user_id`: without it, the records of all users match"));
@@ -130,6 +159,7 @@ impl DeletionReply {
             clean: certificate.as_ref().map(DeletionCertificate::is_clean),
             forgotten: report.records(),
             redacted: report.redacted,
+            kept_out: report.kept_out.map(|id| id.to_string()),
             retracted: report.retracted,
             certificate,
         }
@@ -153,6 +183,20 @@ pub(super) async fn delete(
     let handle = deletions.engine.deletion();
     let deletion = handle.forget_with_certificate(&scope, target, key, SearchExtent::Users).await?;
     Ok(Json(DeletionReply::of(&deletion.report, Some(deletion.certificate))))
+}
+
+pub(super) async fn list_standing(
+    State(deletions): State<DeletionsState>,
+    owner: OwnerQuery<OwnerNames>,
+) -> Result<Json<StandingReply>, Fault> {
+    let kept_out = deletions.engine.deletion().kept_out(&owner.scope).await?;
+    let standing = kept_out.into_iter().map(|value| StandingEntry {
+        id: value.id.to_string(),
+        session_id: value.scope.session().map(str::to_owned),
+        since: value.since.to_string(),
+        length: value.length,
+    });
+    Ok(Json(StandingReply { standing: standing.collect() }))
 }
 
 pub(super) async fn verify(

@@ -124,6 +124,7 @@ const OTHERS: &[&str] = &[
     "GET /api/memory/{session_id}/reindex/{id}",
     "GET /api/memory/{session_id}/stats",
     "GET /api/deletions",
+    "GET /api/deletions/standing",
     "POST /api/deletions/verify",
     "GET /api/inspector/users",
     "GET /api/inspector/addresses",

@@ -3,7 +3,7 @@
 use axum::{
     Router,
     body::{Body, to_bytes},
-    http::{Request, StatusCode},
+    http::{Request, StatusCode, request},
 };
 use memory_engine::{
     MemoryEngine, RecordId, Scope,
@@ -44,10 +44,16 @@ impl Fixture {
     }
 
     async fn post(&self, path: &str, body: &Value) -> (StatusCode, Value) {
-        let request = Request::post(path)
-            .header("content-type", "application/json")
-            .header("authorization", format!("Bearer {}", self.lins));
-        let request = request.body(Body::from(body.to_string())).unwrap();
+        let request = Request::post(path).header("content-type", "application/json");
+        self.send(request, Body::from(body.to_string())).await
+    }
+
+    async fn get(&self, path: &str) -> (StatusCode, Value) {
+        self.send(Request::get(path), Body::empty()).await
+    }
+
+    async fn send(&self, request: request::Builder, body: Body) -> (StatusCode, Value) {
+        let request = request.header("authorization", format!("Bearer {}", self.lins)).body(body).unwrap();
         let response = self.router.clone().oneshot(request).await.unwrap();
         let status = response.status();
         let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
@@ -117,6 +123,29 @@ async fn a_text_is_redacted_in_records() {
     assert_eq!(record.text, "房东的账号：[deleted]，别忘了");
     let (status, checked) = server.post("/api/deletions/verify", &reply["certificate"]).await;
     assert_eq!((status, &checked["passed"]), (StatusCode::OK, &json!(true)), "{checked}");
+}
+
+#[tokio::test]
+async fn a_text_is_kept_out_until_its_entry_is_deleted() {
+    let server = Fixture::new().await;
+    server.remember("lin", "房东的账号：6217-0088 4412").await;
+    let body = json!({ "text": "6217 0088 4412", "standing": true, "session_id": "monday" });
+    let (status, reply) = server.post("/api/deletions", &body).await;
+    assert_eq!((status, &reply["forgotten"]), (StatusCode::OK, &json!(0)), "another session: {reply}");
+    let monday = Scope::user("lin").unwrap().with_session("monday").unwrap();
+    let id = server.engine.remember(&monday, "她的账号是621700884412").await.unwrap();
+    assert_eq!(server.engine.get(&monday, id).await.unwrap().unwrap().text, "她的账号是[deleted]");
+    let (status, listed) = server.get("/api/deletions/standing").await;
+    let entry = &listed["standing"][0];
+    assert_eq!((status, &entry["id"], &entry["session_id"]), (StatusCode::OK, &reply["kept_out"], &json!("monday")));
+    assert!(entry["length"] == 12 && !listed.to_string().contains("6217"), "{listed}");
+    let (status, reply) = server.post("/api/deletions", &json!({ "ids": [entry["id"]] })).await;
+    assert_eq!((status, &reply["forgotten"]), (StatusCode::OK, &json!(1)), "{reply}");
+    assert_eq!(server.get("/api/deletions/standing").await.1, json!({ "standing": [] }));
+    let (status, reply) = server.post("/api/deletions", &json!({ "everything": true, "standing": true })).await;
+    assert!(status == StatusCode::BAD_REQUEST && reply.to_string().contains("name the text"), "{reply}");
+    let (status, _) = server.get("/api/deletions/standing?user_id=mo").await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
 }
 
 /// The `search` of a certificate of the key of lin for a deletion of `SECRET`.

@@ -56,6 +56,9 @@ impl TurnWorker {
     /// Returns the records of a turn that were retracted by someone else than the gateway. They must stay retracted
     /// when the turn is repeated. Records that the gateway has retracted are restored with their turn.
     pub(super) async fn retracted_by_others(&self, turn: &ChatTurn, stored: &StoredTurn) -> Result<Vec<RecordId>> {
+        let screening = self.engine.screening();
+        let user_text = screening.mask_within(&turn.address, turn.exchange.user.as_str()).await?;
+        let reply_text = screening.mask_within(&turn.address, turn.exchange.assistant.as_str()).await?;
         let revoked: Vec<&Record> = [&stored.user, &stored.reply]
             .into_iter()
             .flatten()
@@ -63,8 +66,7 @@ impl TurnWorker {
             .filter(|record| {
                 // A new reply is not the reply that was retracted.
                 let is_reply = record.role == Some(Role::ASSISTANT);
-                let text = if is_reply { &turn.exchange.assistant } else { &turn.exchange.user };
-                record.content_hash() == ContentHash::of(&self.engine.screening().mask(text.as_str()))
+                record.content_hash() == ContentHash::of(if is_reply { &reply_text } else { &user_text })
             })
             .collect();
         if revoked.is_empty() {

@@ -118,7 +118,8 @@ impl TurnWorker {
         let retracted = self.retracted_by_others(turn, &stored).await?;
         // Without a new reply, the stored one stays.
         let new_reply = &turn.exchange.assistant;
-        let has_new_text = |reply: &&Record| reply.text != self.engine.screening().mask(new_reply.as_str());
+        let stored_reply = self.engine.screening().mask_within(&turn.address, new_reply.as_str()).await?;
+        let has_new_text = |reply: &&Record| reply.text != stored_reply;
         let replaced_reply = stored.reply.as_ref().filter(|_| !new_reply.is_empty()).filter(has_new_text);
         let former_exchange = replaced_reply
             .map(|reply| exchange_key(&Exchange { user: turn.exchange.user.clone(), assistant: reply.text.clone() }));
