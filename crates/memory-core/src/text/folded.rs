@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use unicode_normalization::char::is_combining_mark;
 
-use super::normalize;
+use super::normalization::normalize;
 
 /// A character of a normalised text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct FoldedCharacter {
     pub range: Range<usize>,
 }
 
-/// Normalises a text as [`normalize`] does, but each letter with its accents by itself, so that every character has a
+/// Normalises a text as [`normalize`](super::normalize) does, but each letter with its accents by itself, so that every character has a
 /// place in the original. Phrases of traditional characters are converted character by character.
 ///
 /// ```
