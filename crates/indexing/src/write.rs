@@ -103,7 +103,7 @@ impl IndexedStore {
         let separate_writes = self.has_separate_indexes().then(|| writes.clone());
         let written = self.records().put(scope, writes).await?;
         if has_kept_out {
-            self.clear_kept_out_cache();
+            self.kept_out_cache().clear();
         }
         self.unindex_removed(targets, &written).await?;
         if let Some(writes) = separate_writes {
@@ -136,7 +136,7 @@ impl IndexedStore {
     /// # Errors
     /// The stores' errors.
     pub async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
-        self.clear_kept_out_cache();
+        self.kept_out_cache().clear();
         let records = self.get_all(scope, ids).await?;
         let is_unindexed = |record: &Option<Record>| !record.as_ref().is_some_and(Record::is_indexed);
         let unindexed = ids.iter().zip(&records).filter(|(_, record)| is_unindexed(record));

@@ -15,8 +15,8 @@ pub struct FoldedCharacter {
     pub range: Range<usize>,
 }
 
-/// Normalises a text as [`normalize`](super::normalize) does, but each letter with its accents by itself, so that every character has a
-/// place in the original. Phrases of traditional characters are converted character by character.
+/// Normalises a text as [`normalize`](super::normalize) does, but each letter with its accents by itself, so that every
+/// character has a place in the original. Phrases of traditional characters are converted character by character.
 ///
 /// ```
 /// use memory_engine_core::text::fold_characters;
