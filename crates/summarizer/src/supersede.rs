@@ -87,6 +87,7 @@ fn comparable_slots(slot: &str) -> &str {
     match slot {
         "eat" | "like" => "eat",
         slot if kin_of(slot).is_some_and(is_partner) => "family.partner",
+        slot if slot.starts_with("plan.") => "plan",
         slot => slot,
     }
 }
@@ -158,7 +159,18 @@ impl FactState {
         if older.is_withdrawal() || self.is_withdrawal() {
             return !older.is_withdrawal() && self.withdraws(older);
         }
-        self.fact.slot == older.fact.slot || is_food_again || self.is_parting() || older.is_parting()
+        self.fact.slot == older.fact.slot
+            || is_food_again
+            || self.is_parting()
+            || older.is_parting()
+            || self.calls_off(older)
+    }
+
+    /// Returns true if this ends every plan with a name that is part of that of the other one: "the trip is off" ends a
+    /// trip to Oslo.
+    fn calls_off(&self, older: &Self) -> bool {
+        let names = self.fact.slot.strip_prefix("plan.").zip(older.fact.slot.strip_prefix("plan."));
+        self.key == ExtractedFact::ANY && names.is_some_and(|(event, older)| is_part_of(event, older))
     }
 
     /// Returns true if the fact takes back what was said about its value, in any slot.
