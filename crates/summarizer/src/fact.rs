@@ -14,6 +14,7 @@ mod plan;
 mod reader;
 mod record;
 mod relatives;
+mod restatements;
 mod rules;
 mod slot;
 mod takebacks;

@@ -25,7 +25,7 @@ data! {
     DATA = "en/assertion.toml", "zh/assertion.toml";
     DataPattern: quoted, first_person, staged, order, unreal, reported, tail, asked, question_follows, label;
     DataPattern: mail, played, told, own_teller, direct, told_end;
-    DataPattern: own_label, lead, zh_lead, factive, cantonese;
+    DataPattern: own_aside, own_label, lead, zh_lead, factive, cantonese;
     BTreeMap<String, String>: in_mandarin;
 }
 
@@ -54,9 +54,10 @@ fn quotations(text: &str) -> impl Iterator<Item = Range<usize>> {
     DATA.quoted.find_iter(text).filter(move |found| !is_own(found.as_str())).map(|found| found.range())
 }
 
-/// Returns the stage directions and the fenced code.
+/// Returns the stage directions and the fenced code. Brackets that say who somebody is are no stage direction.
 fn stage_directions(text: &str) -> impl Iterator<Item = Range<usize>> {
-    DATA.staged.find_iter(text).map(|found| found.range())
+    let staged = DATA.staged.find_iter(text).filter(|found| !DATA.own_aside.is_match(found.as_str()));
+    staged.map(|found| found.range())
 }
 
 /// Returns the lines of Markdown quotations, tables and headings.
@@ -157,16 +158,16 @@ pub(super) fn is_upheld(sentence: &str, end: usize) -> bool {
 
 /// Returns true if a match is a statement of the speaker, judged by the words before and after it.
 pub(super) fn is_stated(sentence: &str, found: Range<usize>) -> bool {
-    let before = &sentence[..found.start];
+    let clause = clause_before(&sentence[..found.start]);
+    is_claimed(sentence, found.clone())
+        && (begins_clause(sentence, found.start) || (!has_han(clause) && DATA.factive.is_match(clause)))
+}
+
+/// Returns true if a match, anywhere in a clause, is neither reported, nor asked, nor negated by the words after it.
+pub(super) fn is_claimed(sentence: &str, found: Range<usize>) -> bool {
     let after = &sentence[found.end..];
-    if DATA.reported.is_match(before) || DATA.tail.is_match(after) {
-        return false;
-    }
-    if is_question(sentence) && !question_follows(after) {
-        return false;
-    }
-    let clause = clause_before(before);
-    begins_clause(sentence, found.start) || (!has_han(clause) && DATA.factive.is_match(clause))
+    let is_asked = is_question(sentence) && !question_follows(after);
+    !DATA.reported.is_match(&sentence[..found.start]) && !DATA.tail.is_match(after) && !is_asked
 }
 
 /// Returns true if nothing but words that may introduce a statement stands before a match in its clause.

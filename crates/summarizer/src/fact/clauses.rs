@@ -12,6 +12,11 @@ pub(super) use context::{ClauseContext, ClauseStatement, ClauseSubject};
 
 use crate::text::has_han;
 
+/// Returns a normalised sentence in a uniform spelling, in which the rules read it.
+pub(super) fn spelled_out(sentence: &str) -> String {
+    if has_han(sentence) { zh::spelled_out(sentence) } else { en::spelled_out(sentence) }
+}
+
 /// Returns the statements of the next sentence of the message that `context` describes.
 pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<ClauseStatement> {
     if has_han(sentence) { zh::statements(context, sentence) } else { en::statements(context, sentence) }

@@ -55,10 +55,11 @@ fn days(window: &TimeWindow, words: &str, today: Date, zone: &TimeZone) -> Optio
     let next = window.until.in_zone(zone).date();
     let year_later = first.checked_add(1.year());
     // The windows of `temporal` take a day without a year as the latest past one. A plan is for the next one.
+    let is_named_month = next.since(first).is_ok_and(|length| length.get_days() >= 28) && !words.contains("month");
     let is_past_without_year = window.relative
         && next <= today
         && year_later.as_ref().is_ok_and(|later| *later >= today)
-        && words.contains(|c: char| c.is_ascii_digit() || "月号日".contains(c));
+        && (is_named_month || words.contains(|c: char| c.is_ascii_digit() || "月号日".contains(c)));
     if is_past_without_year { year_later.ok().zip(next.checked_add(1.year()).ok()) } else { Some((first, next)) }
 }
 

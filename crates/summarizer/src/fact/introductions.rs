@@ -8,7 +8,7 @@ use crate::{
 
 data! {
     DATA = "en/introductions.toml", "zh/introductions.toml";
-    DataPattern: introduced, zh_introduced;
+    DataPattern: introduced, acquired, zh_introduced;
 }
 
 /// Returns the statements of the speaker about the names of relatives in a normalised message: "my aunt is called
@@ -18,6 +18,7 @@ pub(super) fn statements(message: &str) -> Vec<ClauseStatement> {
         let text = if has_han(kin) { format!("我{kin}叫{name}") } else { format!("my {kin} is called {name}") };
         ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text }
     };
-    let found = DATA.introduced.captures_iter(message).chain(DATA.zh_introduced.captures_iter(message));
+    let found = DATA.introduced.captures_iter(message).chain(DATA.acquired.captures_iter(message));
+    let found = found.chain(DATA.zh_introduced.captures_iter(message));
     found.map(|found| statement(&found["name"], &found["kin"])).collect()
 }

@@ -127,6 +127,9 @@ pub(super) struct FactRule {
     /// True if the clause must name its subject.
     #[serde(default)]
     pub(super) explicit: bool,
+    /// True if the clause must be about a relative: "I'm in Leeds" may be said on a trip, "my aunt is in Leeds" is not.
+    #[serde(default)]
+    pub(super) relative: bool,
     /// True if the fact ends the former value, even for a relative that is not unique, such as a sister.
     #[serde(default)]
     pub(super) replaces: bool,

@@ -1,6 +1,6 @@
 //! Extracts appointments with their dates: made, moved or called off.
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{Language, RuleId, Timestamp};
@@ -21,6 +21,9 @@ use crate::{
 /// Maximum number of words between an event and its date: "an interview at Acme on Friday".
 const EVENT_TO_DATE_MAX_WORDS: usize = 6;
 
+/// Maximum time to an event of a rule for any clause: 270 days.
+const ANYWHERE_MAX_AHEAD: Duration = Duration::from_secs(270 * 24 * 60 * 60);
+
 /// Words before a Chinese event that belong to the statement about it.
 const ZH_EVENT_LEADS: [&str; 6] = ["我的", "我那个", "我", "原定的", "那个", "这个"];
 
@@ -38,6 +41,8 @@ struct PlanRuleEntry {
     at: MatchArea,
     #[serde(default)]
     moves: bool,
+    #[serde(default)]
+    anywhere: bool,
     #[serde(rename = "match")]
     form: String,
 }
@@ -64,6 +69,8 @@ struct PlanRule {
     at: MatchArea,
     /// True if the former appointment is off.
     moves: bool,
+    /// True if the event need not begin its clause: "they booked me a scan, 28 May".
+    anywhere: bool,
     regex: SharedRegex,
     language: Language,
 }
@@ -78,9 +85,9 @@ impl TryFrom<PlanFile> for PlanRules {
     type Error = RegexError;
 
     fn try_from(file: PlanFile) -> Result<Self, Self::Error> {
-        let rule = |PlanRuleEntry { id, at, moves, form }| {
+        let rule = |PlanRuleEntry { id, at, moves, anywhere, form }| {
             let regex = compiled(&expanded(&file.macros, &form))?;
-            Ok(PlanRule { id, at, moves, regex, language: language_of(&form) })
+            Ok(PlanRule { id, at, moves, anywhere, regex, language: language_of(&form) })
         };
         file.rules.into_iter().map(rule).collect::<Result<_, _>>().map(Self)
     }
@@ -108,7 +115,10 @@ pub(super) fn appointments(sentence: &str, said_at: Timestamp, zone: &TimeZone) 
     let called_off = RULES.0.iter().filter_map(|rule| Some(rule.appointment(rule.called_off_event(sentence)?, None)));
     let dated = future_dates(sentence, said_at, zone).into_iter().filter_map(|(date, when)| {
         // The first rule that matches the date decides, even if nothing is stated.
-        let matched = RULES.0.iter().find_map(|rule| Some((rule, rule.event_of(sentence, &date)?)));
+        // Days too far ahead may be past ones without a year, which a rule for any clause cannot tell apart.
+        let latest = said_at.after(ANYWHERE_MAX_AHEAD);
+        let rules = RULES.0.iter().filter(|rule| !rule.anywhere || when.from < latest);
+        let matched = rules.into_iter().find_map(|rule| Some((rule, rule.event_of(sentence, &date)?)));
         matched.and_then(|(rule, event)| Some(rule.appointment(event?, Some(when))))
     });
     let mut found: Vec<Appointment> = Vec::new();
@@ -151,10 +161,14 @@ impl PlanRule {
         Appointment { rule: self.id.clone(), event, when, moves: self.moves, language: self.language }
     }
 
+    fn is_stated(&self, sentence: &str, found: Range<usize>) -> bool {
+        if self.anywhere { assertion::is_claimed(sentence, found) } else { assertion::is_stated(sentence, found) }
+    }
+
     /// Returns the event of a sentence without a date, which calls the event off.
     fn called_off_event(&self, sentence: &str) -> Option<String> {
         let (event, found) = self.event(sentence).filter(|_| self.at == MatchArea::Sentence)?;
-        assertion::is_stated(sentence, subject_start(sentence, &found)..found.end).then_some(event)
+        self.is_stated(sentence, subject_start(sentence, &found)..found.end).then_some(event)
     }
 
     /// Returns `None` if the rule does not apply to a date, and `Some(None)` if it does but nothing is stated.
@@ -171,7 +185,7 @@ impl PlanRule {
         let before = &sentence[..date.start];
         let (event, found) = self.event(before)?;
         let start = if self.language == Language::Chinese { subject_start(sentence, &found) } else { found.start };
-        if !assertion::is_stated(sentence, start..date.end) {
+        if !self.is_stated(sentence, start..date.end) {
             return None;
         }
         let between = &before[found.end..];
@@ -204,7 +218,12 @@ impl PlanRule {
     /// Returns the event of the first match, and the range of the match.
     fn event(&self, text: &str) -> Option<(String, Range<usize>)> {
         let found = self.regex.captures(text)?;
-        let event = found.name("event")?.as_str().to_lowercase();
+        let named = found.name("event")?.as_str();
+        // The name of a place keeps its capital.
+        let event = match named.split_once(" to ") {
+            Some((event, place)) => format!("{} to {place}", event.to_lowercase()),
+            None => named.to_lowercase(),
+        };
         Some((event.strip_prefix("new ").unwrap_or(&event).to_owned(), found.get(0)?.range()))
     }
 }

@@ -11,9 +11,9 @@ use crate::{
         claim::Claim,
         clauses::{self, ClauseContext, ClauseStatement, ClauseSubject},
         introductions,
-        patterns::{FactPattern, FactPatterns, PatternCandidate},
+        patterns::{FactPattern, FactPatterns, FactRule, PatternCandidate},
         plan::appointments,
-        relatives,
+        relatives, restatements,
         slot::{Slot, family},
         takebacks::{self, take_back},
         types::{Cardinality, ExtractedFact, FactEvidence, FactKind, Polarity},
@@ -47,11 +47,15 @@ pub(super) struct SentenceReader<'r> {
     pub(super) clauses: ClauseContext,
     /// The number of facts before the last sentence that was read.
     pub(super) last_sentence_start: usize,
+    /// True for a statement that the sentence denies. What it takes for granted is not denied.
+    pub(super) is_denied: bool,
 }
 
 impl SentenceReader<'_> {
     /// Reads a normalised sentence. `quote` is the original sentence.
     pub(super) fn read(&mut self, sentence: &str, quote: &str) {
+        let spelled_out = clauses::spelled_out(sentence);
+        let sentence = spelled_out.as_str();
         if takebacks::is_joke(sentence) {
             self.facts.truncate(self.last_sentence_start);
             return;
@@ -60,7 +64,7 @@ impl SentenceReader<'_> {
         let taken_back = take_back(sentence);
         for statement in &taken_back.denied {
             let mut reader = self.for_denial();
-            let statements = reader.statements(statement);
+            let statements = statements(&mut reader.clauses, statement);
             self.add_denials(reader, &statements, quote, |_| true);
         }
         if let Some(topic) = taken_back.topic.filter(|_| self.facts.len() == self.last_sentence_start) {
@@ -71,13 +75,18 @@ impl SentenceReader<'_> {
             self.clauses = ClauseContext::default();
             return;
         }
-        for statement in self.statements(sentence) {
+        for statement in statements(&mut self.clauses, sentence) {
             self.read_statement(&statement, quote, self.last_sentence_start);
             let may_deny = statement.is_explicit && !sentence.ends_with(['?', '？']);
             let denied = takebacks::denied(&statement.text).filter(|_| may_deny);
             if let Some(text) = denied {
                 let denied = ClauseStatement { text, ..statement };
                 self.add_denials(self.for_denial(), &[denied], quote, takebacks::is_deniable);
+            }
+        }
+        for restated in restatements::statements(sentence) {
+            for statement in statements(&mut ClauseContext::default(), &restated) {
+                self.read_statement(&statement, quote, self.last_sentence_start);
             }
         }
         self.remove_repeated_words();
@@ -97,15 +106,6 @@ impl SentenceReader<'_> {
         self.facts.extend(facts.iter().filter(|fact| !is_repeated(fact)).cloned());
     }
 
-    /// Returns the statements of a sentence: the sentence itself, and its clauses.
-    fn statements(&mut self, sentence: &str) -> Vec<ClauseStatement> {
-        let bare = sentence.trim_end_matches(['。', '.', '!', '！', '~']);
-        let whole = ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text: bare.to_owned() };
-        let clauses = clauses::statements(&mut self.clauses, sentence);
-        let other = clauses.into_iter().filter(|statement| statement.text != bare);
-        std::iter::once(whole).chain(other).collect()
-    }
-
     /// Returns a reader for statements that the sentence denies.
     fn for_denial(&self) -> Self {
         SentenceReader {
@@ -113,6 +113,7 @@ impl SentenceReader<'_> {
             message: String::new(),
             facts: Vec::new(),
             clauses: ClauseContext::default(),
+            is_denied: true,
             ..*self
         }
     }
@@ -173,7 +174,13 @@ impl SentenceReader<'_> {
         let sentence = &statement.text;
         let mut claims: Vec<Claim> = Vec::new();
         let candidates = self.patterns.candidates(sentence);
-        for candidate in candidates.filter(|c| statement.is_explicit || !c.pattern.rule.explicit) {
+        let is_of_relative = matches!(statement.subject, ClauseSubject::Relative(_));
+        let is_usable = |rule: &FactRule| {
+            (statement.is_explicit || !rule.explicit)
+                && (is_of_relative || !rule.relative)
+                && !(self.is_denied && rule.presupposed)
+        };
+        for candidate in candidates.filter(|candidate| is_usable(&candidate.pattern.rule)) {
             let candidate_claims = self.claims(&candidate, sentence);
             if !candidate_claims.is_empty() && !candidate.is_excluded_by(&self.message) {
                 claims.extend(candidate_claims);
@@ -262,6 +269,15 @@ impl SentenceReader<'_> {
         fact.text = slot.map(|slot| slot.render(&fact, claim.language)).unwrap_or_default();
         fact
     }
+}
+
+/// Returns the statements of a sentence: the sentence itself, and its clauses.
+fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<ClauseStatement> {
+    let bare = sentence.trim_end_matches(['。', '.', '!', '！', '~']);
+    let whole = ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text: bare.to_owned() };
+    let clauses = clauses::statements(context, sentence);
+    let other = clauses.into_iter().filter(|statement| statement.text != bare);
+    std::iter::once(whole).chain(other).collect()
 }
 
 /// Returns the slot and the values of a match, or `None` if it states nothing.

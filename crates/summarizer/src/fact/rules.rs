@@ -184,6 +184,7 @@ impl RuleFacts {
             facts: Vec::new(),
             clauses: ClauseContext::default(),
             last_sentence_start: 0,
+            is_denied: false,
         }
     }
 }

@@ -11,7 +11,8 @@ use crate::{
 };
 
 data! {
-    DATA = "en/clauses.toml";
+    DATA = "en/clauses.toml", "en/names.toml";
+    DataPattern: uncased;
     DataPattern: chat, aside, boundary, conjunction, opening, speaker, couple, relative, pronoun, introduced, adverb;
     DataPattern: past, unstated, implied, attribute, copula, third_person, bare_relative, example, thing, equated;
     Words: clause_starts;
@@ -20,7 +21,7 @@ data! {
 
 /// Returns the statements of a normalised English sentence.
 pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<ClauseStatement> {
-    let sentence = spelled_out(sentence);
+    let sentence = without_asides(sentence);
     let clauses = clauses(&sentence);
     let last = clauses.len().saturating_sub(1);
     let is_question = sentence.trim_end().ends_with('?');
@@ -81,12 +82,27 @@ impl EnglishClause {
     }
 }
 
-/// Returns a sentence without asides, and with abbreviations of chat expanded.
-fn spelled_out(sentence: &str) -> String {
+/// Returns a sentence with abbreviations of chat expanded, and with names of persons and places in small letters
+/// capitalised.
+pub(super) fn spelled_out(sentence: &str) -> String {
     let word = |found: &Captures<'_>| DATA.spelled_out.get(&found[0].to_lowercase()).cloned().unwrap_or_default();
     let text = DATA.chat.replace_all(sentence, word);
+    DATA.uncased.replace_all(&text, |found| capitalised_words(&found[0])).into_owned()
+}
+
+/// Returns a name with each word capitalised.
+fn capitalised_words(name: &str) -> String {
+    let words = name.split_inclusive(' ').map(|word| {
+        let mut letters = word.chars();
+        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    });
+    words.collect()
+}
+
+/// Returns a sentence without asides.
+fn without_asides(sentence: &str) -> String {
     // "fruit, like mangoes": "like" is no verb here.
-    let text = DATA.example.replace_all(&text, |_| ", such as ".to_owned());
+    let text = DATA.example.replace_all(sentence, |_| ", such as ".to_owned());
     DATA.aside.replace_all(&text, |_| " ".to_owned()).into_owned()
 }
 

@@ -2,8 +2,9 @@ use super::*;
 
 fn labelled_statements(text: &str) -> Vec<String> {
     let mut context = ClauseContext::default();
-    let found =
-        memory_engine_text::sentences(text).into_iter().flat_map(|range| statements(&mut context, &text[range]));
+    let found = memory_engine_text::sentences(text)
+        .into_iter()
+        .flat_map(|range| statements(&mut context, &spelled_out(&text[range])));
     let label = |statement: ClauseStatement| match statement.subject {
         ClauseSubject::Relative(relative) => format!("{relative}: {}", statement.text),
         ClauseSubject::Speaker | ClauseSubject::Other => statement.text,

@@ -12,7 +12,7 @@ use crate::{
 
 data! {
     DATA = "zh/clauses.toml";
-    DataPattern: boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first;
+    DataPattern: gap, boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first;
     DataPattern: unstated, past, command, named_kin;
     DataPattern: equated, naming_predicate, surname;
     Words: topic_doubts, adverbs, no_adverbs, thing_subjects, name_starts, no_kin_names;
@@ -77,6 +77,11 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Cla
     }
     context.end_sentence();
     statements
+}
+
+/// Returns a sentence without the spaces between Chinese characters and Latin letters or digits: "4 月 18 日".
+pub(super) fn spelled_out(sentence: &str) -> String {
+    DATA.gap.replace_all(sentence, |found| found[0].replace(' ', "")).into_owned()
 }
 
 /// Splits a sentence at its punctuation marks, at spaces, and before conjunctions.
@@ -165,8 +170,8 @@ fn relative(clause: &str) -> Option<(&str, &str)> {
 
 fn relative_and_rest(clause: &str) -> Option<(&str, &str)> {
     let found = DATA.relative.captures(clause)?;
-    let kin = found.name("kin").or_else(|| found.name("short"))?;
-    let rest = found.name("rest").or_else(|| found.name("told"))?;
+    let kin = ["kin", "short", "partner"].into_iter().find_map(|group| found.name(group))?;
+    let rest = ["rest", "told", "theirs"].into_iter().find_map(|group| found.name(group))?;
     Some((kin.as_str(), rest.as_str().trim()))
 }
 

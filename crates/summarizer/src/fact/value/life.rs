@@ -140,7 +140,7 @@ fn language(pattern: &DataPattern, part: &str) -> Option<String> {
 
 pub(super) fn possession(text: &str) -> Option<String> {
     if has_han(text) {
-        let bare = without_particles(text);
+        let bare = without_particles(text).trim_start_matches('个');
         let is_possession = DATA.zh_possession.is_match(bare) && !DATA.zh_no_possession.any_in(bare);
         return is_possession.then(|| with_numeral(bare));
     }
