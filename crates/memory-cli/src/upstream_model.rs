@@ -27,12 +27,23 @@ pub(crate) fn upstream_model(config: &Config) -> Result<Option<Arc<dyn ChatModel
     };
     let chat: Vec<&UpstreamConfig> =
         config.gateway.upstreams.iter().filter(|upstream| upstream.dialects.contains(&Dialect::Chat)).collect();
-    let lists =
-        |upstream: &&&UpstreamConfig| named.is_some_and(|model| upstream.models.iter().any(|known| known == model));
-    let Some(upstream) = chat.iter().find(lists).or(chat.first()) else {
+    if chat.is_empty() {
         bail!("digest: no upstream speaks chat; add one to gateway.upstreams, or write `rules` or a service");
-    };
+    }
+    let upstream = named.map_or(chat.first(), |model| upstream_of(&chat, model)).with_context(|| {
+        let names: Vec<&str> = chat.iter().map(|upstream| upstream.name.as_str()).collect();
+        format!("digest: no upstream has the model '{}'; there are: {}", named.unwrap_or_default(), names.join(", "))
+    })?;
     Ok(Some(connect(upstream, named).with_context(|| format!("digest: upstream '{}'", upstream.name))?))
+}
+
+/// Returns the upstream of a model, in the order of the gateway: by its name, by a prefix with `*`, or the first one
+/// that lists no models.
+fn upstream_of<'c, 'u>(upstreams: &'u [&'c UpstreamConfig], model: &str) -> Option<&'u &'c UpstreamConfig> {
+    let is_prefix = |pattern: &String| pattern.strip_suffix('*').is_some_and(|prefix| model.starts_with(prefix));
+    let named = upstreams.iter().find(|upstream| upstream.models.iter().any(|known| known == model));
+    let by_prefix = || upstreams.iter().find(|upstream| upstream.models.iter().any(is_prefix));
+    named.or_else(by_prefix).or_else(|| upstreams.iter().find(|upstream| upstream.models.is_empty()))
 }
 
 /// Connects a model of an upstream. No service is called yet.
@@ -80,7 +91,9 @@ mod tests {
         assert_eq!(outcome("rules", LOCAL), Ok(None));
         assert_eq!(outcome("upstreamer", LOCAL), Ok(None), "refused as an unknown method");
         assert!(outcome("upstream", LOCAL).unwrap().unwrap().contains("llama3"));
-        assert!(outcome("upstream:phi4", LOCAL).unwrap().unwrap().contains("phi4"));
+        assert!(outcome("upstream:qwen3:8b", LOCAL).unwrap().unwrap().contains("qwen3:8b"));
+        let unknown = outcome("upstream:phi4", LOCAL).unwrap_err();
+        assert!(unknown.contains("phi4") && unknown.contains("ollama"), "{unknown}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, Role, Sc
 use memory_engine_keyword_store::{Clause, KeywordQuery};
 use memory_engine_scene::PLOT;
 use memory_engine_text::{RegexError, RegexIndex, RegexOptions, Words};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use tokio::time::Instant;
 
@@ -24,10 +24,10 @@ use crate::{
 const KEPT_EXPRESSIONS_MAX_BYTES: usize = 4 << 20;
 /// Maximum length of a message that seeks something without saying so, in characters.
 const FRAGMENT_MAX_CHARS: usize = 100;
-/// Minimum length of such a message. Fewer words name what is searched for, and no situation.
+/// Minimum length of such a message. Shorter ones are search terms.
 const FRAGMENT_MIN_WORDS: usize = 3;
 const FRAGMENT_MIN_HAN: usize = 5;
-/// Maximum length of a message that can raise a topic, in bytes. A longer one says enough by its own words.
+/// Maximum length of a message that can raise a topic, in bytes. Longer ones have enough words for the keyword retriever.
 const MESSAGE_MAX_BYTES: usize = 2000;
 /// Minimum length of a quotation that is not the speaker's own statement, in characters.
 const QUOTE_MIN_CHARS: usize = 12;
@@ -35,7 +35,7 @@ const QUOTE_MIN_CHARS: usize = 12;
 const LATEST_STATEMENTS: usize = 100;
 /// Number of records that are found by the words of the topics.
 const MAX_FOUND: usize = 100;
-/// Maximum length of a statement, in bytes. A longer text is a letter or a document.
+/// Maximum length of a statement, in bytes. Longer texts are letters and documents.
 const STATEMENT_MAX_BYTES: usize = 2000;
 
 #[derive(Debug, Deserialize)]
@@ -110,7 +110,9 @@ struct Expressions {
     names: Vec<&'static str>,
 }
 
-static EXPRESSIONS: LazyLock<Option<Expressions>> = LazyLock::new(|| Expressions::new().ok());
+#[expect(clippy::expect_used, reason = "the expressions are part of the crate, and a test reads them")]
+static EXPRESSIONS: LazyLock<Expressions> =
+    LazyLock::new(|| Expressions::new().expect("the expressions of the data files are valid"));
 
 impl Expressions {
     fn new() -> std::result::Result<Self, RegexError> {
@@ -208,7 +210,7 @@ impl Topics {
         if text.len() > MESSAGE_MAX_BYTES {
             return None;
         }
-        let expressions = EXPRESSIONS.as_ref()?;
+        let expressions = &*EXPRESSIONS;
         let message = expressions.matcher(text);
         if message.has(|meaning| matches!(meaning, Meaning::AboutTheWorld)) {
             return None;
@@ -236,7 +238,7 @@ impl Topics {
 
     /// Returns how much a record matters for the topics; `None` if it does not.
     pub(crate) fn weight_of(&self, record: &Record) -> Option<Weight> {
-        let statement = EXPRESSIONS.as_ref()?.matcher(&without_quotes(&record.text));
+        let statement = EXPRESSIONS.matcher(&without_quotes(&record.text));
         let constrains = statement.has(|meaning| {
             matches!(meaning, Meaning::Constraint(topic) if self.indexes.contains(&topic))
                 || matches!(meaning, Meaning::SharedConstraint(data) if self.are_limited_by(data))
@@ -289,7 +291,7 @@ impl RecallRun<'_> {
     }
 
     /// Returns the records that matter for the topics, the weightiest and then the newest first.
-    async fn topic_statements(&self, topics: &Topics) -> Result<Vec<Record>> {
+    async fn topic_statements(&self, topics: &Topics) -> Result<Vec<(Weight, Record)>> {
         let words = topics.search_words().join(" ");
         let clauses = self.parts.store.analysis().query_clauses(words).await?;
         let terms = clauses.into_iter().flat_map(|clause| clause.terms).collect();
@@ -299,7 +301,8 @@ impl RecallRun<'_> {
         let ids: Vec<RecordId> = hits.into_iter().map(|hit| hit.id).collect();
         let found = self.records(&ids).await?.into_iter().flatten();
         // Expressions match more than the words that were searched for.
-        let is_stated = Filter::In(Field::Kind, vec![Kind::TURN.as_str().into(), Kind::FACT.as_str().into()]);
+        let is_said = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::Role, Role::USER.as_str()));
+        let is_stated = Filter::Or(vec![is_said, Filter::eq(Field::Kind, Kind::FACT.as_str())]);
         let latest = ScanQuery::newest(LATEST_STATEMENTS)
             .with_filter(self.plan.filter.clone().into_iter().fold(is_stated, Filter::and));
         let latest = self.scope.scan(&self.parts.store, &latest).await?.records;
@@ -311,7 +314,7 @@ impl RecallRun<'_> {
             .filter_map(|record| Some((topics.weight_of(&record)?, record)))
             .collect();
         statements.sort_by_key(|(weight, record)| Reverse((*weight, record.occurred_at, record.id)));
-        Ok(without_sources(statements.into_iter().map(|(_, record)| record).collect()))
+        Ok(without_sources(statements))
     }
 
     /// Returns false for a statement within a play, unless the query is asked there: what is true of a character is not
@@ -321,13 +324,23 @@ impl RecallRun<'_> {
     }
 
     /// Inserts up to `limit` statements behind the relevant hits. One that is a hit already is moved and counts as
-    /// relevant.
-    fn insert_statements(&self, hits: Vec<RecallHit>, statements: Vec<Record>, limit: usize) -> Vec<RecallHit> {
+    /// relevant. Where there is no room for all, constraints take the places of the last relevant hits, but not of the
+    /// first half.
+    fn insert_statements(
+        &self,
+        hits: Vec<RecallHit>,
+        statements: Vec<(Weight, Record)>,
+        limit: usize,
+    ) -> Vec<RecallHit> {
         let (mut placed, mut others): (Vec<RecallHit>, Vec<RecallHit>) = hits.into_iter().partition(|hit| hit.relevant);
         let known: FxHashSet<RecordId> = placed.iter().map(|hit| hit.record.id).collect();
+        let unknown = statements.into_iter().filter(|(_, record)| !known.contains(&record.id));
+        let added: Vec<(Weight, Record)> = unknown.take(limit).collect();
+        let constraints = added.iter().filter(|(weight, _)| *weight >= Weight::Constraint).count();
+        let half = self.plan.limit.div_ceil(2);
+        placed.truncate(self.plan.limit.saturating_sub(constraints).max(half));
         let score = placed.last().or(others.first()).map_or(Score::new(1.0), |hit| hit.score);
-        let unknown = statements.into_iter().filter(|record| !known.contains(&record.id));
-        for (record, rank) in unknown.take(limit).zip(1..) {
+        for ((_, record), rank) in added.into_iter().zip(1..) {
             let other = others.iter().position(|hit| hit.record.id == record.id).map(|index| others.remove(index));
             let mut hit = other.unwrap_or_else(|| RecallHit::without_scores(record));
             hit.relevant = true;
@@ -343,10 +356,11 @@ impl RecallRun<'_> {
     }
 }
 
-/// Returns true for a record that states something about the user in the user's words, or in those of a fact.
+/// Returns true for a record that states something about the user: a message of the user, a fact or a note.
 fn is_statement(record: &Record) -> bool {
     let is_derived_text = [Kind::SUMMARY, Kind::CHUNK, Kind::PROFILE].contains(&record.kind);
-    !is_derived_text && record.text.len() <= STATEMENT_MAX_BYTES && record.role.as_ref() != Some(&Role::ASSISTANT)
+    let is_own = record.role.as_ref().is_none_or(|role| *role == Role::USER);
+    is_own && !is_derived_text && record.text.len() <= STATEMENT_MAX_BYTES
 }
 
 /// Returns the text without quoted sentences: lyrics, a letter, what somebody said. A quoted word stays.
@@ -377,11 +391,16 @@ fn closing_mark(open: char) -> Option<char> {
     }
 }
 
-/// Removes the turns from which a fact of the list was read.
-fn without_sources(mut statements: Vec<Record>) -> Vec<Record> {
-    let facts = statements.iter().filter(|record| record.kind == Kind::FACT);
-    let sources: FxHashSet<RecordId> = facts.flat_map(|fact| fact.derived_from.iter().copied()).collect();
-    statements.retain(|record| !sources.contains(&record.id));
+/// Removes the turns from which a fact of the list was read that matters as much. A turn can say more than its fact.
+fn without_sources(mut statements: Vec<(Weight, Record)>) -> Vec<(Weight, Record)> {
+    let mut weights: FxHashMap<RecordId, Weight> = FxHashMap::default();
+    for (weight, fact) in statements.iter().filter(|(_, record)| record.kind == Kind::FACT) {
+        for source in &fact.derived_from {
+            let greatest = weights.entry(*source).or_insert(*weight);
+            *greatest = (*greatest).max(*weight);
+        }
+    }
+    statements.retain(|(weight, record)| weights.get(&record.id).is_none_or(|of_fact| of_fact < weight));
     statements
 }
 

@@ -9,17 +9,20 @@ use crate::{
     hit::{RecallHit, Retriever, RetrieverHit},
     read_scope::ReadScope,
     run::RecallRun,
+    topics::Topics,
     trace::Stage,
 };
 
-/// Maximum number of replacements between a fact and the one that holds now.
-const MAX_REPLACEMENTS: usize = 8;
+/// Maximum number of replacements between a fact and the one that holds now. It ends a cycle.
+const MAX_REPLACEMENTS: usize = 64;
 
 /// A message that states what does not hold any more.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
     /// The message.
     pub outdated: RecordId,
+    /// The fact that was read from it, and does not hold any more.
+    pub replaced: Record,
     /// The fact that holds now in place of what it states; `None` if nothing does.
     pub current: Option<Record>,
 }
@@ -49,7 +52,9 @@ pub(crate) async fn updates(store: &IndexedStore, scope: &ReadScope, messages: &
             Replacement::Ended => None,
         };
         let stating = messages.iter().filter(|message| fact.derived_from.contains(message));
-        updates.extend(stating.map(|message| Update { outdated: *message, current: current.clone() }));
+        let update =
+            |message: &RecordId| Update { outdated: *message, replaced: fact.clone(), current: current.clone() };
+        updates.extend(stating.map(update));
     }
     Ok(updates)
 }
@@ -62,8 +67,10 @@ async fn replacement(store: &IndexedStore, scope: &ReadScope, fact: &Record) -> 
         let next = linked_id(&current, fact_keys::SUPERSEDED_BY);
         is_replaced |= next.is_some();
         let Some(next) = next.or_else(|| linked_id(&current, fact_keys::MERGED_INTO)) else { break };
-        match scope.get(store, &[next]).await?.pop().flatten() {
-            Some(record) => current = record,
+        match scope.locate(store, next).await? {
+            Some((record, true)) => current = record,
+            // What holds on another branch replaces nothing on this one.
+            Some((_, false)) => return Ok(Replacement::None),
             None => return Ok(if is_replaced { Replacement::Ended } else { Replacement::None }),
         }
     }
@@ -95,14 +102,20 @@ impl RecallRun<'_> {
     }
 
     fn apply_updates(&self, hits: Vec<RecallHit>, updates: Vec<Update>) -> Vec<RecallHit> {
+        let topics = Topics::of_message(&self.plan.query.text);
         let mut current_facts: FxHashMap<RecordId, Vec<Record>> = FxHashMap::default();
-        for Update { outdated, current } in updates {
+        // The messages of which the part that matters for a topic does not hold any more.
+        let mut over = FxHashSet::default();
+        for Update { outdated, replaced, current } in updates {
+            if topics.as_ref().is_some_and(|topics| topics.weight_of(&replaced).is_some()) {
+                over.insert(outdated);
+            }
             current_facts.entry(outdated).or_default().extend(current);
         }
         if current_facts.is_empty() {
             return hits;
         }
-        // In place of an outdated hit come what holds now, as far as it is not placed yet, and then the hit itself.
+        // Before each outdated hit come the current facts, and what states them, as far as they are not placed yet.
         let mut waiting: Vec<Option<RecallHit>> = hits.into_iter().map(Some).collect();
         let mut placed: Vec<RecallHit> = Vec::with_capacity(waiting.len());
         for index in 0..waiting.len() {
@@ -112,8 +125,8 @@ impl RecallRun<'_> {
                 for fact in facts {
                     self.place_current(fact, &hit, &mut waiting, &mut placed);
                 }
-                // A topic asks for what matters now.
-                if hit.found_by.iter().all(|found| found.retriever == Retriever::Topic) {
+                let is_of_topic = |found: &RetrieverHit| found.retriever == Retriever::Topic;
+                if over.contains(&hit.record.id) && hit.found_by.iter().all(is_of_topic) {
                     continue;
                 }
             }

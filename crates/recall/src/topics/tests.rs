@@ -32,6 +32,9 @@ fn a_message_raises_its_topics() {
         ("肩膀又酸又麻，咋缓解", "health"),
         ("想租个带阳台的房子，看哪些方面", "home"),
         ("给老丈人祝寿送点啥", "gifts"),
+        ("When did I last eat squid, and what should I cook tonight?", "food"),
+        ("what should I pack for the weather in Oslo?", "travel"),
+        ("we have a family history of diabetes, what should I cook?", "food"),
     ] {
         assert!(topics(message).contains(&topic), "{message}: {:?}", topics(message));
     }
@@ -64,6 +67,8 @@ fn a_constraint_counts_for_its_topics_and_more_than_a_preference() {
     assert_eq!(weight(dinner, "The bus was late, mushrooms everywhere."), None, "says nothing about its speaker");
     assert_eq!(weight(dinner, "I adore the trombone."), None);
     assert_eq!(weight(dinner, "Do I like mushrooms?"), None);
+    assert_eq!(weight("where should we go for spring break?", "I don't get on with my cousin"), None);
+    assert_eq!(weight("where should we go for spring break?", "I never fly off the handle"), None);
     let cinema = "晚上去看场电影，选哪部";
     assert_eq!(weight(cinema, "鬼片我看完整宿睡不着，怕黑怕得要命"), Some(Weight::Constraint));
     assert_eq!(weight(cinema, "我特别喜欢老式悬疑"), Some(Weight::Preference));
@@ -80,4 +85,36 @@ fn a_quotation_is_no_statement() {
         "a quoted word is the speaker's"
     );
     assert_eq!(without_quotes("a \"b"), "a \"b", "a quotation that does not end");
+}
+
+#[test]
+fn a_fact_replaces_its_message_only_if_it_matters_as_much() {
+    let said = |kind: Kind, text: &str| Record::new(Scope::user("lin").unwrap(), kind, text, &SystemClock);
+    let message = said(Kind::TURN, "I love sushi, but squid makes my throat swell.");
+    let mut fact = said(Kind::FACT, "The user likes sushi.");
+    fact.derived_from = vec![message.id];
+    let list = |of_fact: Weight| {
+        let statements = vec![(Weight::Constraint, message.clone()), (of_fact, fact.clone())];
+        without_sources(statements).into_iter().map(|(_, record)| record.kind).collect::<Vec<Kind>>()
+    };
+    assert_eq!(list(Weight::Preference), [Kind::TURN, Kind::FACT]);
+    assert_eq!(list(Weight::Constraint), [Kind::FACT]);
+}
+
+#[test]
+fn only_the_user_states_something() {
+    let said = |role: Option<Role>| {
+        let mut record = Record::new(Scope::user("lin").unwrap(), Kind::TURN, "I'm allergic to bees.", &SystemClock);
+        record.role = role;
+        is_statement(&record)
+    };
+    assert!(said(Some(Role::USER)) && said(None));
+    assert!(!said(Some(Role::ASSISTANT)) && !said(Some(Role::TOOL)));
+}
+
+#[test]
+fn words_are_no_expressions() {
+    let words = DATA.topics.iter().flat_map(|data| data.words.iter());
+    let special: Vec<&str> = words.filter(|word| word.contains(|c: char| r"\.+*?()|[]{}^$&#".contains(c))).collect();
+    assert_eq!(special, [""; 0]);
 }
