@@ -6,6 +6,7 @@
 
 use std::{cmp::Reverse, collections::BTreeSet, sync::LazyLock};
 
+use memory_engine_context::is_question;
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, Role, ScanQuery, Score, text::is_han};
 use memory_engine_keyword_store::{Clause, KeywordQuery};
 use memory_engine_scene::PLOT;
@@ -41,11 +42,12 @@ const STATEMENT_MAX_BYTES: usize = 2000;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TopicFile {
+    advises: Vec<String>,
     seeks: Vec<String>,
+    recalls: Vec<String>,
     tells: Vec<String>,
     knowledge: Vec<String>,
     attitudes: Vec<String>,
-    rejects: Vec<String>,
     constraints: Vec<ConstraintData>,
     topics: Vec<TopicData>,
 }
@@ -83,6 +85,10 @@ memory_engine_text::data!(DATA: TopicFile = "en/topics.toml", "zh/topics.toml");
 enum Meaning {
     /// A message seeks something.
     Seeks,
+    /// A message wants advice.
+    Advises,
+    /// A message asks what was said or has happened.
+    Recalls,
     /// A message that seeks something raises the topic.
     Asks(usize),
     /// A message raises the topic.
@@ -93,8 +99,6 @@ enum Meaning {
     AboutTheWorld,
     /// A statement says something about its speaker.
     Attitude,
-    /// A text is no statement.
-    Rejected,
     /// A statement contains a word of the topic.
     Word(usize),
     /// A statement constrains the answer to a message of the topic.
@@ -125,11 +129,12 @@ impl Expressions {
                 meanings.push(meaning);
             }
         };
+        add(&DATA.advises, Meaning::Advises);
         add(&DATA.seeks, Meaning::Seeks);
+        add(&DATA.recalls, Meaning::Recalls);
         add(&DATA.tells, Meaning::Tells);
         add(&DATA.knowledge, Meaning::AboutTheWorld);
         add(&DATA.attitudes, Meaning::Attitude);
-        add(&DATA.rejects, Meaning::Rejected);
         for data in &DATA.constraints {
             add(&data.forms, Meaning::SharedConstraint(data));
         }
@@ -215,7 +220,12 @@ impl Topics {
         if message.has(|meaning| matches!(meaning, Meaning::AboutTheWorld)) {
             return None;
         }
-        let seeks = message.has(|meaning| matches!(meaning, Meaning::Seeks))
+        if !message.has(|meaning| matches!(meaning, Meaning::Advises))
+            && message.has(|meaning| matches!(meaning, Meaning::Recalls))
+        {
+            return None;
+        }
+        let seeks = message.has(|meaning| matches!(meaning, Meaning::Advises | Meaning::Seeks))
             || (is_fragment(text) && !message.has(|meaning| matches!(meaning, Meaning::Tells)));
         let raised = |meaning| {
             if let Meaning::Raises(topic) = meaning {
@@ -245,14 +255,14 @@ impl Topics {
         });
         let has_word =
             statement.has(|meaning| matches!(meaning, Meaning::Word(topic) if self.indexes.contains(&topic)));
-        if !(constrains || has_word) || statement.has(|meaning| matches!(meaning, Meaning::Rejected)) {
+        if !(constrains || has_word) || (record.kind == Kind::TURN && is_question(&record.text)) {
             return None;
         }
         // A fact is about the user, whatever its words. An earlier request was for its time.
         let is_preference = || {
             record.kind == Kind::FACT
                 || (statement.has(|meaning| matches!(meaning, Meaning::Attitude))
-                    && !statement.has(|meaning| matches!(meaning, Meaning::Seeks)))
+                    && !statement.has(|meaning| matches!(meaning, Meaning::Advises | Meaning::Seeks)))
         };
         match (constrains, has_word) {
             (true, true) => Some(Weight::ConstraintOfTopic),

@@ -62,7 +62,7 @@ fn every_option_is_optional_and_durations_are_seconds() {
     let options = read(json!({"limit": 3, "deadline": 0.25, "fusion": "scores"})).unwrap();
     assert_eq!(options, RecallOptions::default().with_limit(3).with_deadline(Duration::from_millis(250)));
     let all = serde_json::to_value(options).unwrap();
-    assert_eq!(all.as_object().unwrap().len(), 23);
+    assert_eq!(all.as_object().unwrap().len(), 24);
     assert_eq!(read(all).unwrap(), options);
     assert_eq!(
         read(json!({"ranking": "fusion"})).unwrap(),
