@@ -1,6 +1,6 @@
 //! Searches memories.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use jiff::tz::TimeZone;
 use memory_engine::{
@@ -33,6 +33,8 @@ const OVERFETCH_FACTOR: usize = 5;
 const MAX_CANDIDATES: usize = 5000;
 /// Factor of the minimum score of a search with dialogue: no memory matches both the dialogue and the query well.
 const CONTEXT_THRESHOLD_FACTOR: f64 = 0.5;
+/// Share of the score of a turn from which on one of its facts stands for it.
+const FACT_SCORE_SHARE: f64 = 0.8;
 
 /// A checked query.
 #[derive(Debug, Clone)]
@@ -267,12 +269,20 @@ impl Mem0 {
     }
 }
 
-/// Removes the turns from which one of the memories with at least this score was extracted.
+/// Removes the turns from which one of the memories with at least this score was extracted that matches the query nearly
+/// as well: a turn can say more than its fact.
 fn remove_sources(memories: &mut Vec<ScoredMemory>, threshold: f64) {
-    let returned = memories.iter().filter(|memory| memory.score >= threshold);
-    let sources: BTreeSet<RecordId> =
-        returned.flat_map(|memory| memory.hit.record.derived_from.iter().copied()).collect();
-    memories.retain(|memory| memory.hit.record.kind != Kind::TURN || !sources.contains(&memory.hit.record.id));
+    let mut scores: BTreeMap<RecordId, f64> = BTreeMap::new();
+    for memory in memories.iter().filter(|memory| memory.score >= threshold) {
+        for source in &memory.hit.record.derived_from {
+            let best = scores.entry(*source).or_default();
+            *best = best.max(memory.score);
+        }
+    }
+    memories.retain(|memory| {
+        let of_fact = scores.get(&memory.hit.record.id).copied().unwrap_or_default();
+        memory.hit.record.kind != Kind::TURN || of_fact < FACT_SCORE_SHARE * memory.score || of_fact == 0.0
+    });
 }
 
 /// Returns true for a turn that only asks.
