@@ -17,8 +17,9 @@ pub enum RankingStep {
     Reranked,
     /// After boosts, such as those for the scene and for importance, have multiplied the scores.
     Boosted,
-    /// After hits that repeat better ones were moved back. It is the order of the result. Missing if the candidates are
-    /// not ranked by features; the order of the result is that of `Boosted` then.
+    /// After hits that repeat better ones were moved back, and statements of topics and updates were added. It is the
+    /// order of the result. Missing if the candidates are not ranked by features; the order of the result is that of
+    /// `Boosted` then.
     Selected,
 }
 

@@ -28,7 +28,11 @@ impl RecallRun<'_> {
         }
         let hits = self.select_ranked(ranked);
         let hits = self.with_topic_hits(hits).await;
-        Ok(self.with_updates(hits).await)
+        let mut hits = self.with_updates(hits).await;
+        if self.plan.traces_ranks && self.plan.ranks_by_features() {
+            record_ranks(RankingStep::Selected, hits.iter_mut());
+        }
+        Ok(hits)
     }
 
     /// Boosts the candidates and reorders the best for diversity.
@@ -63,11 +67,7 @@ impl RecallRun<'_> {
             hit.repeats = place.repeats.map(|index| ids[index]);
             Some(hit)
         });
-        let mut placed: Vec<RecallHit> = placed.collect();
-        if self.plan.traces_ranks {
-            record_ranks(RankingStep::Selected, placed.iter_mut());
-        }
-        placed
+        placed.collect()
     }
 }
 
