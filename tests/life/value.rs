@@ -249,10 +249,16 @@ pub(crate) async fn a_value_that_is_kept_out_does_not_come_back(test_db: TestDat
     let repeated = memory.get(&lin(), repeated).await.unwrap().unwrap();
     assert_eq!((repeated.text.as_str(), repeated.revision), ("I repeat, [deleted]", 1), "it changes nothing");
     memory_engine::transfer::Copier::new(&other, &memory).copy(&lin()).await.unwrap();
+    other.remember(&story(None), Turn::user("another: 0471 882 3390").with_message_id("merged")).await.unwrap();
+    memory_engine::transfer::Merge::new(&other, &memory).merge(&lin()).await.unwrap();
+    // A merge in the other direction brings the entry along.
+    memory_engine::transfer::Merge::new(&memory, &other).merge(&lin()).await.unwrap();
+    let there = other.remember(&story(None), "there: 0471 882 3390").await.unwrap();
+    assert_eq!(other.get(&lin(), there).await.unwrap().unwrap().text, "there: [deleted]");
     memory.drain(&lin(), |_| ()).await.unwrap();
     let stored = records(&memory, &lin()).await;
     let masked = stored.iter().filter(|record| record.text.contains("[deleted]")).count();
-    assert_eq!(masked, 7, "{stored:#?}");
+    assert_eq!(masked, 8, "{stored:#?}");
     assert!(memory.deletion().preview(&lin(), Forget::Text(number()), 1).await.unwrap().records() == 0);
 
     // It is listed without the value, is in no context, and survives the deletion of everything.
@@ -299,4 +305,35 @@ pub(crate) async fn a_value_is_kept_out_of_its_scope_alone(test_db: TestDatabase
     let error = target(Scope::tenant_wide(lin().tenant()).unwrap()).await.unwrap_err();
     assert!(error.kind() == ErrorKind::InvalidInput && error.to_string().contains("name the user"), "{error}");
     memory.close().await.unwrap();
+}
+
+pub(crate) async fn a_value_is_kept_out_of_the_writes_of_another_process(test_db: TestDatabase) {
+    let [memory, other] = [test_db.open().await, test_db.open().await];
+    let keep_out =
+        async || memory.forget(&story(None), Forget::Text(number().with_redact(true).with_keep_out(true))).await;
+    let texts = async || records(&memory, &lin()).await.into_iter().map(|record| record.text).collect::<Vec<_>>();
+    // The other process has read that there is no entry.
+    other.remember(&story(None), "hello").await.unwrap();
+    // The first call ends while it waits for the other process. The second one finds the entry.
+    let mut first = Box::pin(keep_out());
+    while memory.deletion().kept_out(&lin()).await.unwrap().is_empty() {
+        assert!(futures::poll!(&mut first).is_pending());
+    }
+    drop(first);
+    let late = async {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        other.remember(&story(None), Turn::user(CALLS[1])).await.unwrap();
+    };
+    let (report, ()) = futures::join!(keep_out(), late);
+    let entry = report.unwrap().kept_out.unwrap();
+    assert!(texts().await.iter().all(|text| !text.contains("0471882")), "{:?}", texts().await);
+    // Once the other process has deleted the entry, another call makes a new one.
+    memory.remember(&story(None), "hello again").await.unwrap();
+    other.forget(&lin(), entry).await.unwrap();
+    let entry_again = keep_out().await.unwrap().kept_out;
+    let listed = other.deletion().kept_out(&lin()).await.unwrap();
+    assert_eq!(listed.iter().map(|kept_out| Some(kept_out.id)).collect::<Vec<_>>(), [entry_again]);
+    assert_ne!(entry_again, Some(entry));
+    memory.close().await.unwrap();
+    other.close().await.unwrap();
 }

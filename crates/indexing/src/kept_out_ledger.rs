@@ -32,9 +32,17 @@ impl IndexedStore {
     /// # Errors
     /// The store's error.
     pub async fn kept_out(&self, user: &Scope) -> Result<Arc<Vec<KeptOutValue>>> {
-        if let Some(values) = self.kept_out_cache().get(user) {
-            return Ok(values);
+        match self.kept_out_cache().get(user) {
+            Some(values) => Ok(values),
+            None => self.read_kept_out(user).await,
         }
+    }
+
+    /// As [`kept_out`](Self::kept_out), with the changes of other processes up to now.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn read_kept_out(&self, user: &Scope) -> Result<Arc<Vec<KeptOutValue>>> {
         let read_at = Instant::now();
         let entries = self.scan_all(user, is_kept_out(), Order::OldestFirst).await?;
         let of_user = entries.into_iter().filter(|entry| entry.scope.namespace() == *user);

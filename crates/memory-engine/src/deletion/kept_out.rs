@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::engine::MemoryEngine;
 
 /// A value that is kept out of the records of a scope. [`Deletion::kept_out`](crate::deletion::Deletion::kept_out)
-/// returns it. The store has its keyed hash, and the value cannot be read.
+/// returns it. The store has its keyed hash and the key. The value cannot be read, but a person with the database can
+/// guess a short number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct KeptOut {
@@ -23,29 +24,32 @@ pub struct KeptOut {
 }
 
 impl MemoryEngine {
-    /// Keeps a value out of what is written within a scope from now on. Returns the id of its entry, which exists
-    /// already if the call is repeated.
+    /// Keeps a value out of what is written within a scope from now on. Returns when every process masks it, with the
+    /// id of its entry, which exists already if the call is repeated.
     pub(crate) async fn keep_out(&self, scope: &Scope, pattern: &ValuePattern) -> Result<RecordId> {
         if scope.user_name().is_none() {
             let message = "a text is kept out of the records of one user; name the user";
             return Err(Error::invalid("forget", message));
         }
-        let known = self.indexed_store().kept_out(&scope.namespace()).await?;
+        let known = self.indexed_store().read_kept_out(&scope.namespace()).await?;
         let mut same = known.iter().filter(|value| value.entry.scope == *scope && value.pattern.is_same(pattern));
-        if let Some(value) = same.next() {
-            return Ok(value.entry.id);
-        }
-        let entry = self.indexed_store().kept_out_entry(scope, pattern);
-        let id = entry.id;
-        self.indexed_store().write_screened(scope, vec![Write::new(entry, PutMode::Create)]).await?;
-        // After this time, every process masks the value, and the search finds what was written before.
+        let id = match same.next() {
+            Some(value) => value.entry.id,
+            None => {
+                let entry = self.indexed_store().kept_out_entry(scope, pattern);
+                let id = entry.id;
+                self.indexed_store().write_screened(scope, vec![Write::new(entry, PutMode::Create)]).await?;
+                id
+            }
+        };
+        // Also for a known entry: another call may have written it just now, and clocks of processes differ.
         tokio::time::sleep(IndexedStore::KEPT_OUT_DELAY).await;
         Ok(id)
     }
 
     /// Returns the values that are kept out of records within a scope, or of those around it.
     pub(super) async fn list_kept_out(&self, scope: &Scope) -> Result<Vec<KeptOut>> {
-        let values = self.indexed_store().kept_out(&scope.namespace()).await?;
+        let values = self.indexed_store().read_kept_out(&scope.namespace()).await?;
         let concerns = |other: &Scope| scope.covers(other) || other.covers(scope);
         let kept_out = values.iter().filter(|value| concerns(&value.entry.scope)).map(|value| KeptOut {
             id: value.entry.id,

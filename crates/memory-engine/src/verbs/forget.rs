@@ -6,13 +6,11 @@ use std::{
 };
 
 use memory_engine_core::{
-    DeletionReport, Field, Filter, Kind, Order, PutMode, Record, RecordId, RemovalCounts, Result, ScanQuery, Scope,
-    Tombstone, Trust, Write,
+    DeletionReport, Error, ErrorKind, Field, Filter, Kind, Order, PutMode, Record, RecordId, RemovalCounts, Result,
+    ScanQuery, Scope, Tombstone, Trust, Write,
 };
+use memory_engine_screening::ValuePattern;
 use serde::{Deserialize, Serialize};
-
-#[cfg(feature = "certificates")]
-use memory_engine_core::{Error, ErrorKind};
 
 use crate::{
     engine::MemoryEngine,
@@ -24,6 +22,8 @@ use crate::{
 
 /// Number of records that one transaction removes.
 pub(crate) const PAGE_ROWS: usize = 500;
+/// Maximum number of scans for a text that is kept out, until one finds nothing.
+const KEEP_OUT_MAX_PASSES: usize = 10;
 
 /// The records to forget within a scope. In JSON for example `{"ids": [...]}`, `{"matching": FILTER}` or
 /// `"everything"`.
@@ -310,10 +310,32 @@ impl MemoryEngine {
     /// so that every record is read. The call can be repeated: it finds the records that remain.
     async fn forget_text(&self, scope: &Scope, text: &ForgetText, affected: &mut Affected) -> Result<RemovalCounts> {
         let pattern = text.pattern()?;
-        if text.keep_out {
-            // First, so that what is written meanwhile is masked or found.
-            affected.kept_out = Some(self.keep_out(scope, &pattern).await?);
+        if !text.keep_out {
+            return self.forget_text_once(scope, text, &pattern, affected).await;
         }
+        // First, so that what is written meanwhile is masked or found.
+        affected.kept_out = Some(self.keep_out(scope, &pattern).await?);
+        let mut removed = RemovalCounts::default();
+        // A write that was screened before may be committed at a position that the scan has passed.
+        for _ in 0..KEEP_OUT_MAX_PASSES {
+            let done_before = affected.done;
+            removed += self.forget_text_once(scope, text, &pattern, affected).await?;
+            if affected.done == done_before {
+                return Ok(removed);
+            }
+        }
+        let message = "the text is kept out, but records with it are still being written; repeat the call";
+        Err(Error::new(ErrorKind::Conflict, "forget", message))
+    }
+
+    /// Reads every record once, and deletes those that contain a text, or replaces it in them.
+    async fn forget_text_once(
+        &self,
+        scope: &Scope,
+        text: &ForgetText,
+        pattern: &ValuePattern,
+        affected: &mut Affected,
+    ) -> Result<RemovalCounts> {
         let mut removed = RemovalCounts::default();
         let mut query = ScanQuery::oldest(PAGE_ROWS);
         loop {
@@ -324,7 +346,7 @@ impl MemoryEngine {
             }
             for (user, ids) in ids_by_user {
                 let ids = match text.redact {
-                    true => self.redact_page(&user, &ids, &pattern, affected).await?,
+                    true => self.redact_page(&user, &ids, pattern, affected).await?,
                     false => ids,
                 };
                 if !ids.is_empty() {

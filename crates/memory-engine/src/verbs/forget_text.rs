@@ -1,6 +1,6 @@
 //! The deletion of the records that contain a text.
 
-use memory_engine_core::Result;
+use memory_engine_core::{Error, Result};
 use memory_engine_screening::ValuePattern;
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +46,14 @@ impl ForgetText {
     /// Returns the pattern of the text.
     ///
     /// # Errors
-    /// `InvalidInput` for a text that is too short or too long.
+    /// `InvalidInput` for a text that is too short or too long, or that would be replaced by itself.
     pub(crate) fn pattern(&self) -> Result<ValuePattern> {
-        ValuePattern::new(&self.text)
+        let pattern = ValuePattern::new(&self.text)?;
+        if (self.redact || self.keep_out) && !pattern.find("[deleted]").is_empty() {
+            let message =
+                "the text is a part of [deleted], which replaces it; name a longer one, or delete the records";
+            return Err(Error::invalid("forget", message));
+        }
+        Ok(pattern)
     }
 }

@@ -2,12 +2,15 @@
 
 use std::{fs, path::Path};
 
-use futures::stream;
+use futures::{FutureExt, stream};
 use memory_engine::{
-    EnrichmentOptions, ErrorKind, Kind, MemoryEngine, PutMode, Record, Scope, State, SystemClock, Turn,
+    EnrichmentOptions, ErrorKind, Forget, ForgetText, Kind, MemoryEngine, PutMode, Record, Scope, State, SystemClock,
+    Turn,
+    embed::{DefaultEmbedder, Embedder},
     graph::RuleExtractor,
     recall::Retrievers,
     screening::{Category, RecordField, ScreeningAction, ScreeningPolicy},
+    store::{Stores, Write},
 };
 use serde_json::{Value, json};
 
@@ -229,4 +232,27 @@ async fn findings_serialize_without_values() {
     let report: Value = serde_json::to_value(memory.screening().scan(&lin()).run().await.unwrap()).unwrap();
     assert_eq!(report["rules"]["en-password"], 1);
     assert_eq!(report["records"][0]["fields"], json!(["text"]));
+}
+
+#[tokio::test]
+async fn a_write_behind_the_scan_for_a_text_that_is_kept_out_is_found() {
+    let stores = Stores::in_memory(DefaultEmbedder::default().space().clone());
+    let store = stores.records.clone();
+    let memory = MemoryEngine::builder().stores(stores).background(false).build().await.unwrap();
+    let first = memory.remember(&lin(), "我的护照号是K88213907").await.unwrap();
+    // Another process has screened this record before. It is committed when the first page is done.
+    let mut late = Record::new(lin(), Kind::TURN, "passport: k-8821-3907", &SystemClock);
+    late.occurred_at = memory_engine::Timestamp::from_micros(7);
+    let (late_id, committed) = (late.id, std::sync::Mutex::new(Some(late)));
+    let commit = move |_| {
+        let Some(late) = committed.lock().unwrap().take() else { return };
+        let written = store.put(&lin(), vec![Write::new(late, PutMode::Create)]).now_or_never();
+        written.unwrap().unwrap();
+    };
+    let target = Forget::Text(ForgetText::new("K88213907").with_redact(true).with_keep_out(true));
+    let report = memory.deletion().on_progress(commit).forget(&lin(), target).await.unwrap();
+    assert_eq!(report.redacted, 2);
+    for (id, expected) in [(first, "我的护照号是[deleted]"), (late_id, "passport: [deleted]")] {
+        assert_eq!(memory.get(&lin(), id).await.unwrap().unwrap().text, expected);
+    }
 }

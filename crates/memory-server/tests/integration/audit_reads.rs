@@ -9,7 +9,7 @@ use axum::{
     http::{Request, StatusCode},
 };
 use memory_engine::{
-    MemoryEngine, RecordId, Scope, Turn,
+    Forget, ForgetText, MemoryEngine, RecordId, Scope, Turn,
     audit::{AuditMode, AuditOptions, AuditQuery},
 };
 use memory_engine_server::Config;
@@ -231,6 +231,39 @@ async fn every_tool_and_resource_that_lists_texts_has_an_entry() {
     let before = server.exports().await;
     server.mcp("tools/call", json!({ "name": "list_memories", "arguments": {} })).await;
     assert_eq!(server.exports().await, before + 1);
+}
+
+#[tokio::test]
+async fn no_list_and_no_search_shows_the_entry_of_a_text_that_is_kept_out() {
+    let server = Logged::new().await;
+    let lin = Scope::user("lin").unwrap();
+    let target = Forget::Text(ForgetText::new("0471 882 3390").with_keep_out(true));
+    let entry = server.engine.forget(&lin, target).await.unwrap().kept_out.unwrap();
+    let text = server.engine.get(&lin, entry).await.unwrap().unwrap().text;
+    let query = json!({ "query": text, "user_id": "lin", "filters": { "user_id": "lin" } }).to_string();
+    let searches = [
+        ("POST /search", "/search", query.as_str()),
+        ("POST /v3/memories/search/", "/v3/memories/search/", &query),
+        ("GET /api/inspector/search", "/api/inspector/search?user_id=lin&q=kept+out", ""),
+        ("GET /api/records/core", "/api/records/core?user_id=lin", ""),
+    ];
+    let mut answers = Vec::new();
+    for (operation, path, body) in LISTS.iter().chain(&searches) {
+        answers.push(((*operation).to_owned(), server.send(operation, path, body).await.1));
+    }
+    for resource in RESOURCES {
+        answers.push((resource.to_owned(), server.mcp("resources/read", json!({ "uri": resource })).await));
+    }
+    for (tool, arguments) in [("list_memories", json!({})), ("search_memory", json!({ "query": text }))] {
+        answers
+            .push((tool.to_owned(), server.mcp("tools/call", json!({ "name": tool, "arguments": arguments })).await));
+    }
+    for (door, answer) in &answers {
+        let answer = answer.to_string();
+        assert!(!answer.contains(&entry.to_string()) && !answer.contains("is kept out:"), "{door}: {answer}");
+    }
+    let with_note = answers.iter().filter(|(_, answer)| answer.to_string().contains("门垫")).count();
+    assert!(with_note > 5, "the lists show other records: {with_note} of {}", answers.len());
 }
 
 #[tokio::test]
