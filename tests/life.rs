@@ -82,6 +82,7 @@ fn main() {
         value::an_interrupted_redaction_can_be_repeated,
         value::a_value_that_is_kept_out_does_not_come_back,
         value::a_value_is_kept_out_of_its_scope_alone,
+        value::a_redacted_text_does_not_come_back_with_its_message,
         value::a_value_is_kept_out_of_the_writes_of_another_process,
         profile::a4_profile_contains_facts_and_latest_messages,
         profile::a4_profile_is_deleted_with_sources_and_rebuilt,

@@ -307,6 +307,40 @@ pub(crate) async fn a_value_is_kept_out_of_its_scope_alone(test_db: TestDatabase
     memory.close().await.unwrap();
 }
 
+pub(crate) async fn a_redacted_text_does_not_come_back_with_its_message(test_db: TestDatabase) {
+    let memory = test_db.open().await;
+    let say = async |text: &str| memory.remember(&story(None), Turn::user(text).with_message_id("m1")).await.unwrap();
+    let said = [CALLS[0], "Ottilie's line, corrected: 0471 882 3390"];
+    let id = say(said[0]).await;
+    memory.update(&story(None), id, said[1]).await.unwrap();
+    memory.forget(&lin(), Forget::Text(number().with_redact(true))).await.unwrap();
+    let text = async || memory.get(&lin(), id).await.unwrap().unwrap().text;
+    for repeated in said {
+        assert_eq!(say(repeated).await, id);
+        assert_eq!(text().await, "Ottilie's line, corrected: [deleted]");
+    }
+    let error = memory.update(&story(None), id, said[0]).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("redacted"), "{error}");
+    // Nor does a merge with a store in which the text was changed more often.
+    let other = MemoryEngine::builder().clock(test_db.clock.clone()).background(false).build().await.unwrap();
+    for text in [said[1], "Ottilie has a telephone", said[1], "Ottilie, again", said[0]] {
+        other.remember(&story(None), Turn::user(text).with_message_id("m1")).await.unwrap();
+    }
+    memory_engine::transfer::Merge::new(&other, &memory).merge(&lin()).await.unwrap();
+    assert_eq!(text().await, "Ottilie's line, corrected: [deleted]");
+    // After an edit of the client, too.
+    say("Ottilie moved to Graz").await;
+    say(said[0]).await;
+    assert_eq!(text().await, "Ottilie moved to Graz");
+    let mut imported = derived_record(&lin(), Kind::TURN, said[0], &[]);
+    imported.trust = memory_engine::Trust::Import;
+    let written = memory.store(&lin(), vec![imported], PutMode::Upsert).await.unwrap();
+    assert!(matches!(written[0].outcome, memory_engine::Outcome::Blocked(_)), "{written:?}");
+    assert_eq!(memory_engine::admin::checkup(&test_db.database()).await.unwrap().problems, [""; 0]);
+    memory.close().await.unwrap();
+    test_db.assert_no_trace_of("882-3390").await;
+}
+
 pub(crate) async fn a_value_is_kept_out_of_the_writes_of_another_process(test_db: TestDatabase) {
     let [memory, other] = [test_db.open().await, test_db.open().await];
     let keep_out =

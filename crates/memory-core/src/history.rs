@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::{
     fact_keys,
     filter::{Field, Filter, Op},
-    history_keys::{FORMER_STATES, STORE_KEYS, TEXT_KNOWN_SINCE, copy_history},
-    record::{Kind, Record, State},
+    history_keys::{FORMER_STATES, REDACTED, STORE_KEYS, TEXT_KNOWN_SINCE, copy_history},
+    record::{ContentHash, Kind, Record, State},
     time::Timestamp,
 };
 
@@ -23,6 +23,8 @@ const INACTIVITY_KEYS: [&str; 3] = [MERGED_INTO, "superseded_by", "retraction"];
 const PLAN_SLOT_PREFIX: &str = "plan.";
 /// Maximum number of former states kept with a record.
 const MAX_FORMER_STATES: usize = 50;
+/// Maximum number of hashes of redacted texts kept with a record.
+const MAX_REDACTED: usize = 50;
 
 /// A text that a record had before it was updated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -195,6 +197,23 @@ pub fn has_changed() -> Filter {
 /// Returns true for the metadata keys of the history. They belong to one record and are not copied to another one.
 pub fn is_history_key(key: &str) -> bool {
     key == EDITS || STORE_KEYS.contains(&key)
+}
+
+/// Blocks texts of a record in which a value was replaced: a message that a client sends again does not bring them
+/// back. At most the latest 50 are kept.
+pub fn block_redacted(record: &mut Record, contents: &[ContentHash]) {
+    let mut hashes: Vec<String> = metadata_value(record, REDACTED).unwrap_or_default();
+    hashes.extend(contents.iter().map(ContentHash::to_string));
+    hashes.drain(..hashes.len().saturating_sub(MAX_REDACTED));
+    if !hashes.is_empty() {
+        record.metadata.insert(REDACTED.into(), json!(hashes));
+    }
+}
+
+/// Returns true if the new record has a text of the stored one in which a value was replaced.
+pub(crate) fn is_redacted(old: &Record, new: &Record) -> bool {
+    let hashes: Option<Vec<String>> = metadata_value(old, REDACTED);
+    hashes.is_some_and(|hashes| hashes.contains(&new.content_hash().to_string()))
 }
 
 /// Gives the record that replaces a stored one the stored history, and adds what the write changes.

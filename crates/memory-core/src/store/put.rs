@@ -258,7 +258,7 @@ impl Decision {
         if old.scope != new.scope {
             return conflict(format!("record {id} lives at another address; delete it there first"));
         }
-        if old.same_content(&new) {
+        if old.same_content(&new) || history::is_redacted(old, &new) {
             return Ok(Self::Keep(old.revision));
         }
         history::add_change(old, &mut new, now);
@@ -289,7 +289,7 @@ impl Decision {
         new.revision = old.revision;
         // Unlike `Record::same_content`, this also compares the history.
         let is_same = new == Record { recorded_at: new.recorded_at, ..old.clone() };
-        if is_same && revision <= old.revision {
+        if (is_same && revision <= old.revision) || history::is_redacted(old, &new) {
             return Ok(Self::Keep(old.revision));
         }
         new.revision = revision.max(old.revision + 1);

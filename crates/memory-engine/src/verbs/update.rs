@@ -1,7 +1,7 @@
 //! Correcting a memory.
 
 use memory_engine_core::{
-    Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Scope, State, Write,
+    Error, ErrorKind, Kind, Outcome, PutMode, Record, RecordId, Result, Scope, State, Write,
     history::Edit,
     retry::{WRITE_ATTEMPTS, retry_on_conflict},
 };
@@ -42,7 +42,8 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// `NotFound` if there is no such record within `scope`; `InvalidInput` for an empty text; `Conflict` if others
-    /// keep changing the record; `Unsupported` for a fact if the feature `enrichment` is off; the store's error.
+    /// keep changing the record, or if a part of this text was redacted in it; `Unsupported` for a fact if the feature
+    /// `enrichment` is off; the store's error.
     pub async fn update(&self, scope: &Scope, id: RecordId, text: impl Into<String>) -> Result<RecordId> {
         verb!("update", scope, {}, self.acting(self.update_text(scope, id, text.into())))
     }
@@ -74,7 +75,11 @@ impl MemoryEngine {
         text.clone_into(&mut record.text);
         let mode = PutMode::Update { revision: record.revision };
         let jobs = self.jobs_for(&record);
-        self.write(scope, vec![Write { jobs, ..Write::new(record, mode) }]).await?;
+        let written = self.write(scope, vec![Write { jobs, ..Write::new(record, mode) }]).await?;
+        if written.iter().any(|written| written.outcome == Outcome::Unchanged) {
+            let message = format!("a part of this text was redacted in record {id}, and stays away");
+            return Err(Error::new(ErrorKind::Conflict, "update", message));
+        }
         Ok(id)
     }
 }

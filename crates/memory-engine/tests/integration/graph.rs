@@ -1,19 +1,19 @@
 //! Entities and relations of memories: in recalls, with citations, and when the graph fails.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use memory_engine::{
-    Error, ErrorKind, Field, Filter, Kind, MemoryEngine, Op, PutMode, RecallOptions, RecallQuery, Record, RecordId,
-    Result, Scope, State, SystemClock,
+    Error, ErrorKind, Field, Filter, Forget, ForgetText, Kind, MemoryEngine, Op, PutMode, RecallOptions, RecallQuery,
+    Record, RecordId, Result, Scope, State, SystemClock,
     embed::{DefaultEmbedder, Embedder},
     graph::{
-        ChatExtractor, Extraction, GraphEntry, GraphExtractor, GraphFactsQuery, GraphQuery, GraphStats, RuleExtractor,
-        Subgraph,
+        ChatExtractor, Extraction, GraphEntry, GraphExtractor, GraphFactsQuery, GraphQuery, GraphStats,
+        MemoryGraphStore, RuleExtractor, Subgraph,
     },
     llm::{ScriptedModel, ScriptedReply},
     recall::Retriever,
-    store::{GraphStore, RemovalCounts, Stores},
+    store::{GraphStore, RecordStore, RemovalCounts, Stores},
 };
 
 use crate::given::{Backend, lin};
@@ -212,6 +212,58 @@ impl GraphExtractor for EmptyExtractor {
     async fn extract(&self, _: &Record) -> Result<Extraction> {
         Ok(Extraction::default())
     }
+}
+
+/// A graph that notes the texts of the records whose entities are deleted.
+#[derive(Debug)]
+struct NotingGraph {
+    inner: MemoryGraphStore,
+    records: Arc<dyn RecordStore>,
+    noted: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl GraphStore for NotingGraph {
+    async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()> {
+        self.inner.upsert(scope, entries).await
+    }
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
+        for record in self.records.get(scope, ids).await?.into_iter().flatten() {
+            self.noted.lock().unwrap().push(record.text);
+        }
+        self.inner.delete(scope, ids).await
+    }
+    async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
+        self.inner.expand(scope, query).await
+    }
+    async fn stats(&self, scope: &Scope) -> Result<GraphStats> {
+        self.inner.stats(scope).await
+    }
+    async fn clear(&self, scope: &Scope) -> Result<()> {
+        self.inner.clear(scope).await
+    }
+}
+
+#[tokio::test]
+async fn the_entities_of_a_redacted_text_are_deleted_after_it_is_replaced() {
+    let stores = Stores::in_memory(DefaultEmbedder::default().space().clone());
+    let (inner, records) = (MemoryGraphStore::new(), stores.records.clone());
+    let graph = Arc::new(NotingGraph { inner, records, noted: Mutex::default() });
+    let stores = Stores { graph: graph.clone(), ..stores };
+    let rules = Arc::new(RuleExtractor::default());
+    let memory = MemoryEngine::builder().stores(stores).graph(rules).background(false).build().await.unwrap();
+    store_and_index(&memory, &[message(&lin(), 1, "沈砚在青石村遇见了林晓月，沈砚救了林晓月。")]).await;
+    let names = async || {
+        let query = GraphQuery::of(["沈砚", "林晓月"]).with_hops(0);
+        memory.graph().store().expand(&lin(), &query).await.unwrap().entities.len()
+    };
+    assert_eq!(names().await, 2);
+    memory.forget(&lin(), Forget::Text(ForgetText::new("林晓月").with_redact(true))).await.unwrap();
+    // If the write had failed, no entity would be lost.
+    assert_eq!(*graph.noted.lock().unwrap(), ["沈砚在青石村遇见了[deleted]，沈砚救了[deleted]。"]);
+    assert_eq!(names().await, 0);
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    assert_eq!(names().await, 1, "the others are extracted again");
 }
 
 #[tokio::test]

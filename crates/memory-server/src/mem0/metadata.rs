@@ -48,7 +48,7 @@ const ENGINE_KEYS: &[&str] = &[
 ];
 
 /// The keys of the history of a record and of its time zone, which are hidden in every memory.
-const HIDDEN_KEYS: &[&str] = &["former_states", "text_since", Record::ZONE_KEY];
+const HIDDEN_KEYS: &[&str] = &["former_states", "text_since", "redacted", Record::ZONE_KEY];
 
 /// Returns the key under which a caller's key is stored.
 pub(super) fn stored_key(name: &str) -> Cow<'_, str> {

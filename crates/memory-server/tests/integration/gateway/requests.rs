@@ -2,8 +2,8 @@
 //! `DATABASE_URL` names a server.
 
 use memory_engine::{
-    EnrichmentOptions, Field, Filter, MemoryEngine, PutMode, Record, ScanQuery, State, Trust, requests::ChatCommand,
-    store::ContentHash,
+    EnrichmentOptions, Field, Filter, Forget, ForgetText, MemoryEngine, PutMode, Record, ScanQuery, State, Trust,
+    requests::ChatCommand, store::ContentHash,
 };
 use memory_engine_postgres::PostgresOptions;
 use serde_json::{Value, json};
@@ -133,6 +133,33 @@ async fn a_message_off_the_record_is_not_stored_even_if_it_is_sent_again() {
         chat.served.engine.store(&lin(), vec![imported], PutMode::Upsert).await.unwrap();
         let memories = memories(&chat).await;
         assert!(!memories.iter().any(|text| text.contains("bakery") || text.contains("面包店")), "{memories:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_redacted_message_that_is_sent_again_stays_redacted() {
+    for chat in chats("gateway_redacted").await {
+        for (dialect, texts_said) in DIALECTS.into_iter().zip([
+            ["Hello there", "My locker is KX-4471-B, by the gate.", "I play the cello."],
+            ["你好", "我的柜子是KX4471B，在门口", "我拉大提琴"],
+            ["Hello there", "note: kx 4471 b", "I play the cello."],
+        ]) {
+            let session = dialect.0.replace('/', " ");
+            let mut conversation = Conversation { dialect, ..Conversation::new(&chat, &session) };
+            conversation.say(texts_said[0]).await;
+            conversation.say(texts_said[1]).await;
+            let redaction = Forget::Text(ForgetText::new("KX4471B").with_redact(true));
+            assert_eq!(chat.served.engine.forget(&lin(), redaction).await.unwrap().redacted, 2, "{session}");
+            let redacted = texts(&chat, &session).await;
+            // The client sends the message again, and then goes on with its own history.
+            let answer = conversation.history.pop();
+            conversation.send().await;
+            assert_eq!(texts(&chat, &session).await, redacted);
+            conversation.history.extend(answer);
+            conversation.say(texts_said[2]).await;
+            let later = [texts_said[2].to_owned(), format!("好的: {}", texts_said[2])];
+            assert_eq!(texts(&chat, &session).await, [redacted, later.to_vec()].concat());
+        }
     }
 }
 
