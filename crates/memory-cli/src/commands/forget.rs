@@ -33,21 +33,22 @@ pub(crate) struct ForgetCommand {
     ///
     /// Or their ids in an imported file.
     ids: Vec<String>,
-    /// Delete the records that contain this text; `-` reads it from standard input
+    /// Delete the records that contain this text
     ///
-    /// Case, full-width and traditional characters, white space, and the separators of numbers and codes make no
-    /// difference. 3 to 1000 characters, or at least 2 Chinese ones.
+    /// `-` reads it from standard input. Case, full-width and traditional characters, white space, and the separators
+    /// of numbers and codes make no difference. 3 to 1000 characters, or at least 2 Chinese ones.
     #[arg(long, conflicts_with = "ids")]
     text: Option<String>,
-    /// Replace the text in the records by `[deleted]`, instead of deleting the records
+    /// Replace the text by `[deleted]`, and keep the records
     #[arg(long, requires = "text")]
     redact: bool,
-    /// Keep the text out afterwards: `[deleted]` replaces it in whatever is stored
+    /// Keep the text out of what is stored afterwards
     ///
-    /// Its keyed hash is stored within the scope. `forget ID` with the id of its entry lets the text be stored again.
+    /// `[deleted]` replaces it in whatever is stored. Its keyed hash is stored within the scope. `forget ID` with the id
+    /// of its entry lets the text be stored again.
     #[arg(long, requires = "text")]
     standing: bool,
-    /// List the texts that are kept out, without the texts: their hashes are stored
+    /// List the texts that are kept out, by their hashes
     #[arg(long, conflicts_with_all = ["ids", "text", "dry_run", "certificate"])]
     standing_list: bool,
     /// Show what would be deleted, and change nothing
