@@ -41,6 +41,8 @@ struct TopicWords {
     leads: Words,
     tails: Words,
     fillers: Words,
+    /// The endings of words in the singular and in the plural.
+    plurals: Vec<[String; 2]>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -269,12 +271,17 @@ impl NamedTopic {
     }
 }
 
-/// Returns a word in the singular and in the plural.
+/// Returns a word and its forms in the singular, or in the plural if it has none.
 fn word_forms(word: &str) -> Vec<String> {
+    let with_ending = |from: &str, to: &str| Some(word.strip_suffix(from)?.to_owned() + to);
+    let endings = || DATA.topic.plurals.iter().map(|[singular, plural]| (singular.as_str(), plural.as_str()));
     let mut forms = vec![word.to_owned()];
-    if word.ends_with(|c: char| c.is_ascii_alphabetic()) {
-        forms.extend([format!("{word}s"), format!("{word}es")]);
-        forms.extend(word.strip_suffix('s').filter(|singular| singular.len() > 2).map(str::to_owned));
+    if !["ss", "us", "is"].iter().any(|ending| word.ends_with(ending)) {
+        let singulars = endings().filter_map(|(singular, plural)| with_ending(plural, singular));
+        forms.extend(singulars.filter(|singular| singular.len() > 2));
+    }
+    if forms.len() == 1 && word.ends_with(|c: char| c.is_ascii_alphabetic()) {
+        forms.extend(endings().filter_map(|(singular, plural)| with_ending(singular, plural)));
     }
     forms
 }

@@ -94,3 +94,30 @@ fn a_topic_is_named_by_its_words_and_by_facts() {
     assert!(!named("ex", "an exam") && !named("sister's wedding", "my sister") && !named("", "anything"));
     assert!(named("前任", "我的前任叫王磊") && named("面試", "周五面试"));
 }
+
+#[test]
+fn a_topic_is_named_in_the_singular_and_in_the_plural() {
+    let words = [
+        ("allergy", "allergies"),
+        ("party", "parties"),
+        ("day", "days"),
+        ("dress", "dresses"),
+        ("match", "matches"),
+        ("fox", "foxes"),
+        ("wolf", "wolves"),
+        ("knife", "knives"),
+        ("potato", "potatoes"),
+        ("photo", "photos"),
+        ("virus", "viruses"),
+        ("house", "houses"),
+        ("movie", "movies"),
+    ];
+    for (singular, plural) in words {
+        for (topic, text) in [(singular, plural), (plural, singular), (singular, singular), (plural, plural)] {
+            assert!(NamedTopic::new(topic).is_named_in(text), "{topic}: {text}");
+        }
+    }
+    for (topic, text) in [("glass", "glas"), ("bus", "bu"), ("allergies", "allergiess"), ("tennis", "tenni")] {
+        assert!(!NamedTopic::new(topic).is_named_in(text), "{topic}: {text}");
+    }
+}
