@@ -173,16 +173,19 @@ impl AgentHooks {
         let was_stored = self.requests.get(session).is_none();
         self.requests.set(session, Some(words));
         let requests = self.engine.requests();
+        let mut taken_out = 0;
         match request {
             MemoryRequest::OffTheRecord => {
                 let turn = event.turn_id.clone().unwrap_or_else(|| ContentHash::of(words).to_string());
                 let id = RecordId::named(session, &message_id(&turn, "user"));
                 requests.block(session, &[(id, words)]).await?;
             }
-            MemoryRequest::TakeOutPrevious if was_stored => requests.take_out_latest(session).await?,
+            MemoryRequest::TakeOutPrevious if was_stored => {
+                taken_out = requests.take_out_latest(session, words).await?;
+            }
             MemoryRequest::TakeOutPrevious | MemoryRequest::Forget { .. } | MemoryRequest::Undo => {}
         }
-        let notice = requests.act(user, request).await?;
+        let notice = requests.act(user, request, taken_out).await?;
         let turns = self.session_turns(session).await?;
         let injection = self.inject(&self.injector, user, session, &turns, words).await;
         answer.memories = injection.records.iter().map(|record| record.id).collect();
@@ -201,7 +204,8 @@ impl AgentHooks {
         answer: &mut HookAnswer,
     ) -> Result<()> {
         let previous = self.requests.get(session);
-        if let Some(request) = ChatCommand::find(&self.options.commands, words, previous.as_deref()) {
+        let commands = &self.options.commands;
+        if let Some(request) = self.engine.requests().find(user, commands, words, previous.as_deref()).await? {
             return self.answer_request(user, session, event, (words, &request), answer).await;
         }
         self.requests.set(session, None);

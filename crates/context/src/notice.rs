@@ -10,11 +10,13 @@ use serde::Deserialize;
 struct NoticeLines {
     off_the_record: String,
     previous_taken_out: String,
+    nothing_taken_out: String,
     forgotten: String,
     asks: String,
     nothing_found: String,
     restored: String,
     nothing_to_restore: String,
+    failed: String,
     quote: [String; 2],
 }
 
@@ -34,7 +36,10 @@ pub enum RequestNotice {
     /// The message is not stored.
     OffTheRecord,
     /// The message before it was taken out.
-    PreviousTakenOut,
+    PreviousTakenOut {
+        /// Number of deleted records. 0 if none was found.
+        count: usize,
+    },
     /// Memories were forgotten.
     Forgotten {
         /// Their topic.
@@ -63,6 +68,8 @@ pub enum RequestNotice {
     },
     /// There is nothing to bring back.
     NothingToRestore,
+    /// The request failed, or took too long.
+    Failed,
 }
 
 impl RequestNotice {
@@ -70,11 +77,12 @@ impl RequestNotice {
     pub(crate) fn line(&self, language: Language, neutralized: impl Fn(&str) -> String) -> String {
         let lines = language.pick(&DATA.zh, &DATA.en);
         let [open, close] = &lines.quote;
-        // Without the marks of the places in a line.
+        // Removes braces, so that the text cannot contain a placeholder.
         let quoted = |text: &str| format!("{open}{}{close}", neutralized(text).replace(['{', '}'], ""));
         match self {
             Self::OffTheRecord => lines.off_the_record.clone(),
-            Self::PreviousTakenOut => lines.previous_taken_out.clone(),
+            Self::PreviousTakenOut { count: 0 } => lines.nothing_taken_out.clone(),
+            Self::PreviousTakenOut { .. } => lines.previous_taken_out.clone(),
             Self::Forgotten { topic, count } => with_topic(&lines.forgotten, *count, &quoted(topic)),
             Self::AsksToForget { topic, count, samples } => {
                 let samples: Vec<String> = samples.iter().map(|sample| quoted(sample)).collect();
@@ -83,6 +91,7 @@ impl RequestNotice {
             Self::NothingFound { topic } => with_topic(&lines.nothing_found, 0, &quoted(topic)),
             Self::Restored { count } => lines.restored.replace("{count}", &count.to_string()),
             Self::NothingToRestore => lines.nothing_to_restore.clone(),
+            Self::Failed => lines.failed.clone(),
         }
     }
 }

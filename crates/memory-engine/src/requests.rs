@@ -1,13 +1,11 @@
 //! Acts on what a person says about the memory itself: "don't remember this", "forget what I said about my ex".
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
-use memory_engine_context::RequestNotice;
+use memory_engine_context::{RequestNotice, is_backchannel};
 use memory_engine_core::{
-    ContentHash, Field, Filter, FilterValue, Kind, Record, RecordId, Result, Role, ScanQuery, Scope, State, Tombstone,
+    ContentHash, Field, Filter, FilterValue, Kind, PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State,
+    Timestamp, Tombstone, fact_keys,
 };
 use memory_engine_summarizer::NamedTopic;
 use serde::{Deserialize, Serialize};
@@ -26,8 +24,8 @@ const NAMED_KINDS: [Kind; 3] = [Kind::TURN, Kind::FACT, Kind::NOTE];
 const PAGE_ROWS: usize = 500;
 /// Maximum number of samples of a notice.
 const MAX_SAMPLES: usize = 3;
-/// Number of latest retractions among which that of a topic is looked for.
-const MAX_RETRACTIONS: usize = 200;
+/// Time in which a question of this program can be answered with a yes.
+const QUESTION_PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
 /// Time in which a repeated request counts as the same one, such as that of a client that retries.
 const REPETITION_WINDOW: Duration = Duration::from_secs(600);
 
@@ -55,7 +53,7 @@ impl ChatCommand {
     }
 
     /// Returns the request in a message of a person, if its kind is one of `enabled`. `previous` is the person's
-    /// message before it.
+    /// message before it. It depends on the texts alone; in a chat, use [`ChatRequests::find`].
     pub fn find(enabled: &[Self], message: &str, previous: Option<&str>) -> Option<MemoryRequest> {
         if enabled.is_empty() {
             return None;
@@ -99,25 +97,48 @@ impl ChatRequests {
     /// Time in which forgotten memories can be brought back. Then they are deleted.
     pub const UNDO_PERIOD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+    /// Returns the request in a message of a person, as [`ChatCommand::find`] does. A yes is a request only if
+    /// [`forget_topic`](Self::forget_topic) asked within `scope`: otherwise it answers something else.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn find(
+        &self,
+        scope: &Scope,
+        enabled: &[ChatCommand],
+        message: &str,
+        previous: Option<&str>,
+    ) -> Result<Option<MemoryRequest>> {
+        let found = ChatCommand::find(enabled, message, previous);
+        if let Some(MemoryRequest::Forget { topic, is_confirmed: true }) = &found {
+            let since = self.engine.settings().clock().now().before(QUESTION_PERIOD);
+            let asked_at = self.marked_at(scope, &question_mark(topic)).await?;
+            return Ok(found.filter(|_| asked_at.is_some_and(|at| at >= since)));
+        }
+        Ok(found)
+    }
+
     /// Acts on a request within `scope`, and returns what the model is told. Records are not taken out here: the caller
     /// knows which ones belong to a message ([`block`](Self::block), [`take_out_latest`](Self::take_out_latest)).
+    /// `taken_out` is their number.
     ///
     /// # Errors
     /// As [`forget_topic`](Self::forget_topic) and [`restore_topic`](Self::restore_topic).
-    pub async fn act(&self, scope: &Scope, request: &MemoryRequest) -> Result<RequestNotice> {
+    pub async fn act(&self, scope: &Scope, request: &MemoryRequest, taken_out: usize) -> Result<RequestNotice> {
         match request {
             MemoryRequest::OffTheRecord => Ok(RequestNotice::OffTheRecord),
-            MemoryRequest::TakeOutPrevious => Ok(RequestNotice::PreviousTakenOut),
+            MemoryRequest::TakeOutPrevious => Ok(RequestNotice::PreviousTakenOut { count: taken_out }),
             MemoryRequest::Forget { topic, is_confirmed } => self.forget_topic(scope, topic, *is_confirmed).await,
             MemoryRequest::Undo => self.restore_topic(scope).await,
         }
     }
 
     /// Retracts the facts, notes and messages of the person within `scope` that name a topic by its words, the messages
-    /// that state such facts, and the replies to them that name the topic. Other facts of these messages stay.
+    /// that state such facts, and the replies that name the topic. Other facts of these messages stay.
     ///
-    /// More than [`MAX_UNASKED`](Self::MAX_UNASKED) are not retracted unless the person `is_confirmed` to agree. After
-    /// [`UNDO_PERIOD`](Self::UNDO_PERIOD), they are deleted. All messages of the person are read.
+    /// If more than [`MAX_UNASKED`](Self::MAX_UNASKED) memories name the topic, nothing is retracted unless
+    /// `is_confirmed` is true; then the notice asks the person. After [`UNDO_PERIOD`](Self::UNDO_PERIOD), they are
+    /// deleted. All messages of the person are read.
     ///
     /// # Errors
     /// The store's; `Conflict` if others keep writing to the same records.
@@ -130,7 +151,7 @@ impl ChatRequests {
         let named_topic = NamedTopic::new(topic);
         let topic = topic.to_owned();
         let NamedRecords { ids, count, samples } = self.named_records(scope, &named_topic).await?;
-        if count == 0 {
+        if ids.is_empty() {
             let count = self.lately_forgotten(scope, &named_topic).await?;
             return Ok(match count {
                 0 => RequestNotice::NothingFound { topic },
@@ -138,6 +159,7 @@ impl ChatRequests {
             });
         }
         if count > Self::MAX_UNASKED && !is_confirmed {
+            self.mark(scope, &question_mark(&topic)).await?;
             return Ok(RequestNotice::AsksToForget { topic, count, samples });
         }
         let ids: Vec<RecordId> = ids.into_iter().collect();
@@ -162,39 +184,88 @@ impl ChatRequests {
         self.engine.restore_records(scope, latest.id).await?;
         let records = self.engine.get_all(&scope.namespace(), &latest.records).await?;
         // As many as were forgotten: chunks and summaries, and facts that another one supersedes, do not count.
-        let is_counted = |record: &&Record| record.state == State::Active && NAMED_KINDS.contains(&record.kind);
+        let is_counted = |record: &&Record| NAMED_KINDS.contains(&record.kind) && !is_superseded(record);
         Ok(RequestNotice::Restored { count: records.iter().flatten().filter(is_counted).count() })
     }
 
     /// Keeps texts out of the memory: deletes the records with these ids at `address`, and blocks the ids for good, and
-    /// the texts for imports and derived records.
+    /// the texts for imports and derived records. Empty texts and backchannels such as "ok" are not blocked. Returns
+    /// the number of deleted records.
     ///
     /// # Errors
     /// The store's.
-    pub async fn block(&self, address: &Scope, texts: &[(RecordId, &str)]) -> Result<()> {
-        let now = self.engine.settings().clock().now();
-        let tombstone = |(id, text): &(RecordId, &str)| {
-            let stored_text = self.engine.screening().mask(*text);
-            Tombstone::new(*id, address.clone(), ContentHash::of(&stored_text), now)
-        };
-        let tombstones: Vec<Tombstone> =
-            texts.iter().filter(|(_, text)| !text.trim().is_empty()).map(tombstone).collect();
-        let work = self.engine.acting(self.engine.import_tombstones(address, &tombstones));
-        verb!("block", address, { ids = texts.len() }, work).map(drop)
+    pub async fn block(&self, address: &Scope, texts: &[(RecordId, &str)]) -> Result<usize> {
+        verb!("block", address, { ids = texts.len() }, self.engine.acting(self.block_texts(address, texts)))
     }
 
-    /// Deletes the latest message of the person at exactly this address, and what followed it.
+    async fn block_texts(&self, address: &Scope, texts: &[(RecordId, &str)]) -> Result<usize> {
+        let now = self.engine.settings().clock().now();
+        let mut tombstones = Vec::with_capacity(texts.len());
+        for (id, text) in texts {
+            // No record has an empty text.
+            let text = if is_backchannel(text) { "" } else { *text };
+            let stored_text = self.engine.screening().mask_within(address, text).await?;
+            tombstones.push(Tombstone::new(*id, address.clone(), ContentHash::of(&stored_text), now));
+        }
+        let ids: Vec<RecordId> = texts.iter().map(|(id, _)| *id).collect();
+        let stored = self.engine.get_all(address, &ids).await?.into_iter().flatten();
+        let count = stored.filter(|record| record.scope == *address).count();
+        self.engine.import_tombstones(address, &tombstones).await?;
+        Ok(count)
+    }
+
+    /// Deletes the latest message of the person at exactly this address, and what followed it. Returns the number of
+    /// deleted messages.
+    ///
+    /// It deletes nothing if the same `request`, the words of the person, was [marked as
+    /// handled](Self::mark_taken_out) and the person has said nothing since: a client may repeat it.
     ///
     /// # Errors
     /// The store's.
-    pub async fn take_out_latest(&self, address: &Scope) -> Result<()> {
-        const MAX_REPLIES: usize = 20;
+    pub async fn take_out_latest(&self, address: &Scope, request: &str) -> Result<usize> {
         let filter = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-        let mut newest = self.engine.scan(address, &ScanQuery::newest(MAX_REPLIES).with_filter(filter)).await?.records;
-        newest.retain(|record| record.scope == *address);
-        let Some(message) = newest.iter().position(is_from_person) else { return Ok(()) };
-        let ids: Vec<RecordId> = newest[..=message].iter().map(|record| record.id).collect();
-        self.engine.forget(address, Forget::Ids(ids)).await.map(drop)
+        let mut query = ScanQuery::newest(PAGE_ROWS).with_filter(filter);
+        let mut ids = Vec::new();
+        let message = loop {
+            let page = self.engine.scan(address, &query).await?;
+            let mut turns = page.records.into_iter().filter(|record| record.scope == *address);
+            if let Some(message) = turns.by_ref().inspect(|record| ids.push(record.id)).find(is_from_person) {
+                break message;
+            }
+            match page.next {
+                Some(next) => query = query.with_after(Some(next)),
+                None => return Ok(0),
+            }
+        };
+        let handled_at = self.marked_at(address, &taken_out_mark(request)).await?;
+        if handled_at.is_some_and(|at| message.recorded_at <= at) {
+            return Ok(0);
+        }
+        let count = ids.len();
+        self.engine.forget(address, Forget::Ids(ids)).await?;
+        self.mark_taken_out(address, request).await?;
+        Ok(count)
+    }
+
+    /// Marks a request to take out a message as handled, together with all messages that are stored so far.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn mark_taken_out(&self, address: &Scope, request: &str) -> Result<()> {
+        self.mark(address, &taken_out_mark(request)).await
+    }
+
+    /// Stores the present time under a name.
+    async fn mark(&self, scope: &Scope, name: &str) -> Result<()> {
+        let clock = self.engine.settings().clock();
+        let mut entry = Record::new(scope.clone(), Kind::ledger("request"), "a request was handled", clock);
+        entry.id = RecordId::named(scope, name);
+        self.engine.store(scope, vec![entry], PutMode::Upsert).await.map(drop)
+    }
+
+    async fn marked_at(&self, scope: &Scope, name: &str) -> Result<Option<Timestamp>> {
+        let entry = self.engine.get(scope, RecordId::named(scope, name)).await?;
+        Ok(entry.map(|entry| entry.occurred_at))
     }
 
     /// Returns the records of a person that name a topic.
@@ -205,18 +276,12 @@ impl ChatRequests {
         let mut query = ScanQuery::oldest(PAGE_ROWS).with_filter(filter);
         let mut named = NamedRecords::default();
         let mut sources: BTreeSet<RecordId> = BTreeSet::new();
-        // By conversation: true if the latest message of the person names the topic.
-        let mut is_answered: BTreeMap<Scope, bool> = BTreeMap::new();
         loop {
             let page = self.engine.scan(scope, &query).await?;
             for record in &page.records {
                 let is_named =
                     if record.kind == Kind::FACT { topic.is_of_fact(record) } else { topic.is_named_in(&record.text) };
-                let is_reply = record.kind == Kind::TURN && !is_from_person(record);
-                if is_from_person(record) {
-                    is_answered.insert(record.scope.clone(), is_named);
-                }
-                if is_named && (!is_reply || is_answered.get(&record.scope) == Some(&true)) {
+                if is_named {
                     named.add(record);
                     if record.kind == Kind::FACT {
                         sources.extend(&record.derived_from);
@@ -230,31 +295,41 @@ impl ChatRequests {
         }
         let sources: Vec<RecordId> = sources.difference(&named.ids).copied().collect();
         for source in self.engine.get_all(&scope.namespace(), &sources).await?.into_iter().flatten() {
-            if source.kind == Kind::TURN && source.state == State::Active && scope.covers(&source.scope) {
+            let is_told = [Kind::TURN, Kind::NOTE].contains(&source.kind);
+            if is_told && source.state == State::Active && scope.covers(&source.scope) {
                 named.add(&source);
             }
         }
         Ok(named)
     }
 
-    /// Returns the number of records that name a topic in the latest retraction, if it was just now.
+    /// Returns the number of records that name a topic, with the sources of such facts, in the latest retraction, if it
+    /// was just now.
     async fn lately_forgotten(&self, scope: &Scope, topic: &NamedTopic) -> Result<usize> {
         let Some(latest) = self.latest_retraction(scope, REPETITION_WINDOW).await? else { return Ok(0) };
-        let records = self.engine.get_all(&scope.namespace(), &latest.records).await?;
-        Ok(records.iter().flatten().filter(|record| topic.is_of_fact(record)).count())
+        let mut records: Vec<Record> =
+            self.engine.get_all(&scope.namespace(), &latest.records).await?.into_iter().flatten().collect();
+        records.retain(|record| NAMED_KINDS.contains(&record.kind));
+        let mut ids = BTreeSet::new();
+        for record in records.iter().filter(|record| topic.is_of_fact(record)) {
+            ids.insert(record.id);
+            ids.extend(&record.derived_from);
+        }
+        let is_counted = |record: &&Record| ids.contains(&record.id) && !is_superseded(record);
+        Ok(records.iter().filter(is_counted).count())
     }
 
     /// Returns the latest retraction of a topic, if it is at most this long ago.
     async fn latest_retraction(&self, scope: &Scope, age: Duration) -> Result<Option<Retraction>> {
         let since = self.engine.settings().clock().now().before(age);
-        let retractions = self.engine.list_retractions(scope, MAX_RETRACTIONS).await?;
+        let retractions = self.engine.list_retractions(scope, usize::MAX).await?;
         Ok(retractions.into_iter().find(|retraction| retraction.reason == TOPIC_REASON && retraction.at >= since))
     }
 }
 
 impl NamedRecords {
     fn add(&mut self, record: &Record) {
-        if !self.ids.insert(record.id) || record.state == State::Superseded {
+        if !self.ids.insert(record.id) || is_superseded(record) {
             return;
         }
         self.count += 1;
@@ -262,6 +337,22 @@ impl NamedRecords {
             self.samples.push(record.text.clone());
         }
     }
+}
+
+/// Returns true for a fact that another one replaces or repeats, also if it is retracted.
+fn is_superseded(record: &Record) -> bool {
+    let replacements = [fact_keys::SUPERSEDED_BY, fact_keys::MERGED_INTO];
+    record.state == State::Superseded || replacements.iter().any(|key| record.metadata.contains_key(*key))
+}
+
+/// Names the mark of a question whether to forget a topic.
+fn question_mark(topic: &str) -> String {
+    format!("request/asked/{}", ContentHash::of(topic))
+}
+
+/// Names the mark of a request to take out the latest message.
+fn taken_out_mark(request: &str) -> String {
+    format!("request/taken-out/{}", ContentHash::of(request))
 }
 
 fn is_from_person(record: &Record) -> bool {

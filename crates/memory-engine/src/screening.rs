@@ -102,13 +102,15 @@ impl Screening {
         self.engine.indexed_store().screened_text(text.into())
     }
 
-    /// Returns a text as it would be stored within `scope`: with its secrets masked, and the values that are [kept
-    /// out](crate::deletion::Deletion::kept_out).
+    /// Returns a text as it would be stored within `scope`: truncated to the maximum length of a record, with its
+    /// secrets masked, and the values that are [kept out](crate::deletion::Deletion::kept_out).
     ///
     /// # Errors
     /// The store's error.
     pub async fn mask_within(&self, scope: &Scope, text: impl Into<String>) -> Result<String> {
-        self.engine.indexed_store().masked_text(scope, text.into()).await
+        let mut text = text.into();
+        text.truncate(text.floor_char_boundary(Record::MAX_TEXT_BYTES));
+        self.engine.indexed_store().masked_text(scope, text).await
     }
 
     /// Scans the stored records within `scope` for secrets. By default, it looks for the categories that the engine

@@ -3,9 +3,10 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use memory_engine::{
-    EnrichmentOptions, Field, Filter, FilterValue, Kind, MemoryEngine, Outcome, PutMode, Record, RecordId, ScanQuery,
-    Scope, State, Trust, Turn,
+    EnrichmentOptions, Field, Filter, FilterValue, Forget, ForgetText, Kind, MemoryEngine, Outcome, PutMode, Record,
+    RecordId, ScanQuery, Scope, State, Trust, Turn,
     context::RequestNotice,
+    enrichment::fact_keys,
     requests::{ChatCommand, ChatRequests, MemoryRequest},
     store::{BlockReason, ContentHash},
     testing::ManualClock,
@@ -80,10 +81,9 @@ async fn what_names_a_topic_is_forgotten_and_comes_back() {
         fixture.memory.remember(&lin(), Turn::note("The landlords meet in May.")).await.unwrap();
         let before = fixture.texts().await;
         let result = fixture.requests().forget_topic(&lin(), "landlord", false).await.unwrap();
-        assert_eq!(result, forgotten("landlord", 3));
+        assert_eq!(result, forgotten("landlord", 5), "with the replies to other messages");
         let after = fixture.texts().await;
-        assert!(!after.iter().any(|text| text.contains("Otto") || text.contains("Sorry") || text.contains("May")));
-        assert!(after.contains("A landlord in a novel has no name."), "a reply to another message");
+        assert!(!after.iter().any(|text| text.contains("andlord") || text.contains("Otto")), "{after:?}");
         assert!(after.iter().any(|text| text.contains("walnuts")), "another fact of the message: {after:?}");
         assert!(
             fixture
@@ -97,11 +97,11 @@ async fn what_names_a_topic_is_forgotten_and_comes_back() {
         );
         // The same request of a client that retries.
         let again = fixture.requests().forget_topic(&lin(), "landlord", false).await.unwrap();
-        assert_eq!(again, forgotten("landlord", 3));
+        assert_eq!(again, forgotten("landlord", 5));
         let other = fixture.requests().forget_topic(&lin(), "dentist", false).await.unwrap();
         assert_eq!(other, RequestNotice::NothingFound { topic: "dentist".into() });
         let restored = fixture.requests().restore_topic(&lin()).await.unwrap();
-        assert_eq!(restored, RequestNotice::Restored { count: 3 });
+        assert_eq!(restored, RequestNotice::Restored { count: 5 });
         fixture.memory.drain(&lin(), |_| ()).await.unwrap();
         assert_eq!(fixture.texts().await, before);
         assert_eq!(fixture.requests().restore_topic(&lin()).await.unwrap(), RequestNotice::NothingToRestore);
@@ -116,6 +116,7 @@ async fn facts_of_a_topic_take_the_messages_that_state_them() {
         assert_eq!(fixture.texts().await.len(), 4, "two facts: {:?}", fixture.texts().await);
         let result = fixture.requests().forget_topic(&lin(), "job", false).await.unwrap();
         assert_eq!(result, forgotten("job", 2));
+        assert_eq!(fixture.requests().forget_topic(&lin(), "job", false).await.unwrap(), result, "a retry");
         assert_eq!(fixture.memory.get(&lin(), gardener).await.unwrap().unwrap().state, State::Revoked);
         let result = fixture.requests().forget_topic(&lin(), "海鮮", false).await.unwrap();
         assert_eq!(result, forgotten("海鮮", 2), "traditional characters");
@@ -129,6 +130,35 @@ async fn facts_of_a_topic_take_the_messages_that_state_them() {
 }
 
 #[tokio::test]
+async fn superseded_facts_and_notes_that_state_a_fact_are_forgotten() {
+    for fixture in fixtures("requests_superseded").await {
+        let clock = fixture.memory.settings().clock();
+        let note = Record::new(lin(), Kind::NOTE, "He repairs clocks.", clock);
+        let mut fact = Record::new(lin(), Kind::FACT, "The uncle of lin is Anton.", clock);
+        fact.state = State::Superseded;
+        fact.metadata.insert(fact_keys::SUPERSEDED_BY.into(), RecordId::new().to_string().into());
+        let mut alone = Record::new(lin(), Kind::FACT, "The boat of lin is red.", clock);
+        alone.state = State::Superseded;
+        let alone_id = alone.id;
+        fact.derived_from = vec![note.id];
+        let ids = [note.id, fact.id];
+        fixture.memory.store(&lin(), vec![note, fact, alone], PutMode::Create).await.unwrap();
+        let result = fixture.requests().forget_topic(&lin(), "uncle", false).await.unwrap();
+        assert_eq!(result, forgotten("uncle", 1), "the message, and the superseded fact");
+        assert_eq!(fixture.requests().forget_topic(&lin(), "uncle", false).await.unwrap(), result, "a retry");
+        let states = async || {
+            let records = fixture.memory.get_all(&lin(), &ids).await.unwrap();
+            records.into_iter().map(|record| record.unwrap().state).collect::<Vec<State>>()
+        };
+        assert_eq!(states().await, [State::Revoked, State::Revoked]);
+        assert_eq!(fixture.requests().restore_topic(&lin()).await.unwrap(), RequestNotice::Restored { count: 1 });
+        assert_eq!(states().await, [State::Active, State::Superseded]);
+        fixture.requests().forget_topic(&lin(), "boat", false).await.unwrap();
+        assert_eq!(fixture.memory.get(&lin(), alone_id).await.unwrap().unwrap().state, State::Revoked);
+    }
+}
+
+#[tokio::test]
 async fn many_memories_are_forgotten_only_with_a_yes() {
     for fixture in fixtures("requests_many").await {
         for n in 0..=ChatRequests::MAX_UNASKED {
@@ -136,15 +166,22 @@ async fn many_memories_are_forgotten_only_with_a_yes() {
         }
         let request = "please forget everything about the orchard";
         let asked = ChatCommand::find(&ChatCommand::ALL, request, None).unwrap();
-        let RequestNotice::AsksToForget { count, samples, .. } = fixture.requests().act(&lin(), &asked).await.unwrap()
-        else {
-            panic!("it does not ask")
+        let yes = async || {
+            let requests = fixture.requests();
+            requests.find(&lin(), &ChatCommand::ALL, "Yes, please.", Some(request)).await.unwrap()
         };
+        assert_eq!(yes().await, None, "it has not asked");
+        let notice = fixture.requests().act(&lin(), &asked, 0).await.unwrap();
+        let RequestNotice::AsksToForget { count, samples, .. } = notice else { panic!("it does not ask") };
         assert_eq!((count, samples.len()), (11, 3));
         assert_eq!(fixture.texts().await.len(), 11);
-        let confirmed = ChatCommand::find(&ChatCommand::ALL, "Yes, please.", Some(request)).unwrap();
-        assert_eq!(fixture.requests().act(&lin(), &confirmed).await.unwrap(), forgotten("orchard", 11));
+        for _ in ["once", "a retry"] {
+            let confirmed = yes().await.unwrap();
+            assert_eq!(fixture.requests().act(&lin(), &confirmed, 0).await.unwrap(), forgotten("orchard", 11));
+        }
         assert_eq!(fixture.texts().await, BTreeSet::new());
+        fixture.clock.advance(2 * DAY);
+        assert_eq!(yes().await, None, "the question is old");
     }
     assert_eq!(ChatCommand::find(&[ChatCommand::OffTheRecord], "forget everything about the orchard", None), None);
     let off = ChatCommand::find(&[ChatCommand::OffTheRecord], "don't store this: it rains", None);
@@ -179,37 +216,66 @@ async fn blocked_texts_are_not_stored_by_their_id_nor_by_an_import() {
         let text = "My key is sk-ant-REDACTED.";
         let stored = fixture.say(Turn::user(text)).await;
         let missing = RecordId::named(&monday(), "missing");
-        let texts = [(stored, text), (missing, "I failed the exam"), (RecordId::new(), " ")];
-        fixture.requests().block(&monday(), &texts).await.unwrap();
+        let long = "我".repeat(Record::MAX_TEXT_BYTES);
+        let kept_out = ForgetText::new("Quinn Okafor").with_redact(true).with_keep_out(true);
+        fixture.memory.forget(&lin(), Forget::Text(kept_out)).await.unwrap();
+        let (reply, backchannel) = (RecordId::new(), RecordId::new());
+        let texts = [(stored, text), (missing, "I failed the exam"), (reply, ""), (backchannel, "Okay!")];
+        assert_eq!(fixture.requests().block(&monday(), &texts).await.unwrap(), 1);
+        let texts = [(RecordId::new(), "Quinn Okafor left"), (RecordId::new(), long.as_str())];
+        assert_eq!(fixture.requests().block(&monday(), &texts).await.unwrap(), 0);
         assert_eq!(fixture.texts().await, BTreeSet::new());
         let tombstones = fixture.memory.admin().tombstones(&lin(), None, 9).await.unwrap();
         let hashes: Vec<ContentHash> = tombstones.iter().map(|tombstone| tombstone.content_hash).collect();
-        assert_eq!(hashes.len(), 2);
         assert!(hashes.contains(&ContentHash::of(&fixture.memory.screening().mask(text))));
-        let mut by_id = Record::new(monday(), Kind::TURN, "I failed the exam", fixture.memory.settings().clock());
-        let mut imported = by_id.clone();
-        by_id.id = missing;
-        imported.trust = Trust::Import;
-        let written = fixture.memory.store(&lin(), vec![by_id, imported], PutMode::Upsert).await.unwrap();
+        let record = |id: RecordId, text: &str, trust: Trust| {
+            let mut record = Record::new(monday(), Kind::TURN, text, fixture.memory.settings().clock());
+            record.id = id;
+            record.trust = trust;
+            record
+        };
+        let (by_id, by_content) = (Outcome::Blocked(BlockReason::Id), Outcome::Blocked(BlockReason::Content));
+        let truncated = &long[..long.floor_char_boundary(Record::MAX_TEXT_BYTES)];
+        let records = vec![
+            record(missing, "I failed the exam", Trust::User),
+            record(RecordId::new(), "I failed the exam", Trust::Import),
+            record(reply, "What a pity", Trust::Assistant),
+            record(backchannel, "Okay!", Trust::Import),
+            record(RecordId::new(), "Quinn Okafor left", Trust::Import),
+            record(RecordId::new(), truncated, Trust::Import),
+        ];
+        let written = fixture.memory.store(&lin(), records, PutMode::Upsert).await.unwrap();
         let outcomes: Vec<Outcome> = written.into_iter().map(|result| result.outcome).collect();
-        assert_eq!(outcomes, [Outcome::Blocked(BlockReason::Id), Outcome::Blocked(BlockReason::Content)]);
+        assert_eq!(outcomes, [by_id, by_content, by_id, by_id, by_content, by_content]);
+        let okay = vec![record(RecordId::new(), "Okay!", Trust::Import)];
+        let written = fixture.memory.store(&lin(), okay, PutMode::Upsert).await.unwrap();
+        assert!(!matches!(written[0].outcome, Outcome::Blocked(_)), "its content is not private");
     }
 }
 
 #[tokio::test]
 async fn the_latest_message_is_taken_out_with_its_replies() {
     for fixture in fixtures("requests_latest").await {
-        fixture.requests().take_out_latest(&monday()).await.unwrap();
+        let take_out = async |address: &Scope| {
+            fixture.requests().take_out_latest(address, "Please do not store that.").await.unwrap()
+        };
+        assert_eq!(take_out(&monday()).await, 0);
         let tuesday = lin().with_session("tuesday").unwrap();
         for turn in [Turn::user("I like jazz"), Turn::assistant("Nice"), Turn::user("My bank is broke")] {
             fixture.say(turn).await;
         }
         fixture.say(Turn::assistant("Which bank?")).await;
         fixture.memory.remember(&tuesday, "I like tea").await.unwrap();
-        fixture.requests().take_out_latest(&lin()).await.unwrap();
-        fixture.requests().take_out_latest(&monday()).await.unwrap();
+        assert_eq!(take_out(&lin()).await, 0);
+        assert_eq!(take_out(&monday()).await, 2);
+        assert_eq!(take_out(&monday()).await, 0, "a retry");
         let texts = fixture.texts().await;
         assert!(texts.contains("I like tea"), "another conversation");
         assert!(texts.contains("Nice") && !texts.iter().any(|text| text.contains("bank")), "{texts:?}");
+        fixture.say(Turn::user("My safe is open")).await;
+        for n in 0..25 {
+            fixture.say(Turn::assistant(format!("Tip {n}"))).await;
+        }
+        assert_eq!(take_out(&monday()).await, 26, "the same words about another message");
     }
 }

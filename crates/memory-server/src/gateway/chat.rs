@@ -126,7 +126,13 @@ impl GatewayState {
         let conversation = self.resolve_conversation(access, &names, &body, memory_use).await?;
         let asked_at = self.options.clock.now();
         let request = Some(&conversation.thread).filter(|_| memory_use == MemoryUse::On);
-        let request = request.and_then(|thread| find_request(&self.options.commands, thread));
+        let request = match request {
+            Some(thread) => {
+                let scope = &conversation.identity.recall_scope;
+                find_request(&self.engine, scope, &self.options.commands, thread).await
+            }
+            None => None,
+        };
         let prompt = match memory_use {
             MemoryUse::Off => Arc::new(Prompt::default()),
             MemoryUse::On | MemoryUse::Read => self.build_prompt(&conversation, request.as_ref()).await,

@@ -111,7 +111,7 @@ impl PendingTurn {
             TurnStorage::Write(writer) => writer,
             TurnStorage::Block(engine, time_limit) => {
                 let block = block_exchange(engine, &turn.address, &turn.key.key, &turn.exchange);
-                return matches!(timeout(*time_limit, block).await, Ok(Ok(())));
+                return matches!(timeout(*time_limit, block).await, Ok(Ok(_)));
             }
             TurnStorage::None => return true,
         };

@@ -87,10 +87,10 @@ impl Prompter {
         let request = request.zip(turn).filter(|_| !self.is_play(&opened.scene));
         let mut notice = None;
         if let Some((request, turn)) = request {
-            match self.act(identity, thread, turn, request).await {
-                Ok(done) => notice = Some(done),
-                Err(stage) => opened.degraded.push(stage),
-            }
+            notice = Some(self.act(identity, thread, turn, request).await.unwrap_or_else(|stage| {
+                opened.degraded.push(stage);
+                RequestNotice::Failed
+            }));
         }
         // The request has a time limit of its own.
         let deadline = if request.is_some() { Instant::now() + self.deadline } else { deadline };
@@ -120,8 +120,15 @@ impl Prompter {
         let act = act_on_request(&self.engine, identity, thread, turn, last_key, request);
         match timeout(REQUEST_TIMEOUT, act).await {
             Ok(Ok(notice)) => Ok(notice),
-            Ok(Err(_)) => Err("request"),
-            Err(_) => Err("deadline"),
+            Ok(Err(error)) => {
+                let (kind, operation) = (error.kind(), error.operation());
+                tracing::warn!(?kind, operation, "a request about the memory failed");
+                Err("request")
+            }
+            Err(_) => {
+                tracing::warn!("a request about the memory took too long");
+                Err("deadline")
+            }
         }
     }
 

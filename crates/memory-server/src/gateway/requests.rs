@@ -8,6 +8,8 @@ use memory_engine::{
     requests::{ChatCommand, MemoryRequest},
 };
 
+use tokio::time::timeout;
+
 use super::{
     identity::Identity,
     thread::{Exchange, Thread, TurnKey},
@@ -17,11 +19,20 @@ use super::{
 /// Time limit of acting on a request. It reads all messages of a user.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Returns the request in the open message of a conversation. It depends on the texts alone, so that a message that is
-/// sent again is found again.
-pub(super) fn find_request(commands: &[ChatCommand], thread: &Thread) -> Option<MemoryRequest> {
+/// Returns the request in the open message of a conversation. A message that is sent again is found again.
+pub(super) async fn find_request(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    commands: &[ChatCommand],
+    thread: &Thread,
+) -> Option<MemoryRequest> {
     let previous = thread.previous_exchange().map(|exchange| exchange.user.as_str());
-    ChatCommand::find(commands, &thread.open_exchange().user, previous)
+    let message = thread.open_exchange().user;
+    match timeout(REQUEST_TIMEOUT, engine.requests().find(scope, commands, &message, previous)).await {
+        Ok(Ok(found)) => found,
+        // Only a yes is looked up. Without the question, it is a message like others.
+        Ok(Err(_)) | Err(_) => None,
+    }
 }
 
 /// Acts on the request in the open turn. `last_key` is the key of the latest turn of the session.
@@ -33,32 +44,40 @@ pub(super) async fn act_on_request(
     last_key: Option<String>,
     request: &MemoryRequest,
 ) -> Result<RequestNotice> {
-    if *request == MemoryRequest::TakeOutPrevious {
-        take_out_previous(engine, &identity.address, thread.previous_exchange(), turn, last_key).await?;
-    }
-    engine.requests().act(&identity.recall_scope, request).await
+    let taken_out = match request {
+        MemoryRequest::TakeOutPrevious => {
+            take_out_previous(engine, &identity.address, thread.previous_exchange(), turn, last_key).await?
+        }
+        MemoryRequest::OffTheRecord | MemoryRequest::Forget { .. } | MemoryRequest::Undo => 0,
+    };
+    engine.requests().act(&identity.recall_scope, request, taken_out).await
 }
 
-/// Takes the exchange before the open turn out of the memory, and blocks it.
+/// Takes the exchange before the open turn out of the memory, and blocks it. Returns the number of deleted records.
 async fn take_out_previous(
     engine: &MemoryEngine,
     address: &Scope,
     previous: Option<&Exchange>,
     turn: &TurnKey,
     last_key: Option<String>,
-) -> Result<()> {
+) -> Result<usize> {
+    let mut count = 0;
     if let (Some(parent), Some(previous)) = (&turn.parent, previous) {
-        block_exchange(engine, address, parent, previous).await?;
+        count += block_exchange(engine, address, parent, previous).await?;
     }
     // A client that sends less of its history has another key, or none.
-    let Some(last_key) = last_key.filter(|last| turn.parent.as_ref() != Some(last)) else { return Ok(()) };
+    let Some(last_key) = last_key.filter(|last| turn.parent.as_ref() != Some(last)) else { return Ok(count) };
     let ids = record_ids(address, &last_key);
     let [question, reply] = stored_texts(engine, address, &ids).await?;
-    if previous.is_none_or(|previous| question == engine.screening().mask(previous.user.as_str())) {
+    let previous_question = match previous {
+        Some(previous) => engine.screening().mask_within(address, previous.user.as_str()).await?,
+        None => question.clone(),
+    };
+    if question == previous_question {
         let last = Exchange { user: question, assistant: reply };
-        block_exchange(engine, address, &last_key, &last).await?;
+        count += block_exchange(engine, address, &last_key, &last).await?;
     }
-    Ok(())
+    Ok(count)
 }
 
 async fn stored_texts(engine: &MemoryEngine, address: &Scope, ids: &[RecordId; 2]) -> Result<[String; 2]> {
@@ -66,13 +85,13 @@ async fn stored_texts(engine: &MemoryEngine, address: &Scope, ids: &[RecordId; 2
     Ok([texts.next().flatten().unwrap_or_default(), texts.next().flatten().unwrap_or_default()])
 }
 
-/// Keeps the exchange of a turn out of the memory.
+/// Keeps the exchange of a turn out of the memory. Returns the number of deleted records.
 pub(super) async fn block_exchange(
     engine: &MemoryEngine,
     address: &Scope,
     key: &str,
     exchange: &Exchange,
-) -> Result<()> {
+) -> Result<usize> {
     let [user_id, reply_id] = record_ids(address, key);
     let texts = [(user_id, exchange.user.as_str()), (reply_id, exchange.assistant.as_str())];
     engine.requests().block(address, &texts).await

@@ -209,9 +209,25 @@ impl Mem0 {
     }
 
     async fn store(&self, address: &Scope, mut input: AddInput, timeout: Duration) -> Result<AddOutcome, Mem0Error> {
-        if !input.is_procedural {
-            input.messages = self.recorded_messages(address, input.messages).await?;
+        if input.is_procedural {
+            return self.store_messages(address, input, timeout).await;
         }
+        let recorded = self.recorded_messages(address, std::mem::take(&mut input.messages)).await?;
+        input.messages = recorded.kept;
+        let outcome = self.store_messages(address, input, timeout).await?;
+        for request in recorded.take_out_requests {
+            // A client may repeat the request before later messages. It does not mean those of this call.
+            self.engine.requests().mark_taken_out(address, &request).await?;
+        }
+        Ok(outcome)
+    }
+
+    async fn store_messages(
+        &self,
+        address: &Scope,
+        input: AddInput,
+        timeout: Duration,
+    ) -> Result<AddOutcome, Mem0Error> {
         let extracts_facts = input.infer && !input.is_procedural;
         let records = self.records(address, input);
         let Some(event) = records.first().map(|record| record.id) else {
@@ -236,8 +252,7 @@ impl Mem0 {
     /// extracted from it, otherwise a note. The messages of a procedure become one note.
     fn records(&self, address: &Scope, input: AddInput) -> Vec<Record> {
         let AddInput { messages, metadata, infer, is_procedural, at, .. } = input;
-        let mut messages: Vec<Mem0Message> =
-            messages.into_iter().filter(|message| !matches!(message.role.as_str(), "system" | "developer")).collect();
+        let mut messages: Vec<Mem0Message> = messages.into_iter().filter(|message| !message.is_instruction()).collect();
         if is_procedural && !messages.is_empty() {
             let lines: Vec<String> =
                 messages.iter().map(|message| format!("{}: {}", message.role, message.text)).collect();

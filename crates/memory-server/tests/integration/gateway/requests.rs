@@ -1,15 +1,24 @@
 //! What a user says about the memory itself: messages off the record, and topics to forget. On Postgres as well if
 //! `DATABASE_URL` names a server.
 
+use std::sync::Arc;
+
 use memory_engine::{
-    EnrichmentOptions, Field, Filter, Forget, ForgetText, MemoryEngine, PutMode, Record, ScanQuery, State, Trust,
-    requests::ChatCommand, store::ContentHash,
+    EnrichmentOptions, Field, Filter, Forget, ForgetText, Language, MemoryEngine, PutMode, Record, ScanQuery, State,
+    Trust,
+    context::{GatewayBlock, RequestNotice},
+    requests::ChatCommand,
+    store::ContentHash,
 };
 use memory_engine_postgres::PostgresOptions;
 use serde_json::{Value, json};
 
 use super::fixtures::{Answer, Chat, assistant, lin, patient_options, user};
-use crate::support::{Served, upstream::own_words};
+use crate::support::{
+    Served,
+    store::{WatchedStore, WriteFailure},
+    upstream::own_words,
+};
 
 /// The dialects: the path, and the model of an upstream that speaks them.
 const DIALECTS: [(&str, &str); 3] =
@@ -87,6 +96,12 @@ async fn texts(chat: &Chat, session: &str) -> Vec<String> {
 async fn blocked(chat: &Chat) -> Vec<ContentHash> {
     let tombstones = chat.served.engine.admin().tombstones(&lin(), None, 1000).await.unwrap();
     tombstones.into_iter().map(|tombstone| tombstone.content_hash).collect()
+}
+
+/// Returns the line of a notice.
+fn notice(notice: &RequestNotice) -> String {
+    let block = GatewayBlock::default().with_notice(Language::English, "", notice);
+    block.lines().skip_while(|line| *line != "[Memory request]").nth(1).unwrap().to_owned()
 }
 
 /// Returns the texts of all active records of lin.
@@ -189,6 +204,13 @@ async fn the_message_before_is_deleted_with_its_reply() {
             conversation.say(text).await;
         }
         assert_eq!(texts(&chat, "single").await, ["I like jazz.", "好的: I like jazz."]);
+        let deleted = notice(&RequestNotice::PreviousTakenOut { count: 2 });
+        assert!(conversation.block().contains(&deleted), "{}", conversation.block());
+        let mut empty = Conversation::new(&chat, "empty");
+        empty.say("Please don't remember that.").await;
+        let nothing = notice(&RequestNotice::PreviousTakenOut { count: 0 });
+        assert_ne!(deleted, nothing);
+        assert!(empty.block().contains(&nothing), "{}", empty.block());
     }
 }
 
@@ -213,7 +235,7 @@ async fn a_topic_is_forgotten_and_brought_back() {
             conversation.say(request).await;
             let block = conversation.block();
             let notice = if fact.is_ascii() { "Memory request" } else { "记忆操作" };
-            assert!(block.contains(notice) && block.contains('1') && !block.contains(fact), "{block}");
+            assert!(block.contains(notice) && block.contains(['1', '2']) && !block.contains(fact), "{block}");
             assert!(!memories(&chat).await.iter().any(|text| text == fact || text == request));
             conversation.say(undo).await;
             assert!(conversation.block().contains(notice), "{}", conversation.block());
@@ -244,6 +266,32 @@ async fn many_memories_are_forgotten_after_a_yes() {
         conversation.say("yes").await;
         assert_eq!(texts(&chat, "many").await.len(), 4, "this yes answers something else");
     }
+}
+
+#[tokio::test]
+async fn a_yes_is_stored_if_nothing_was_asked() {
+    for chat in chats("gateway_unasked").await {
+        chat.remember("My landlord Otto is a baker.").await;
+        let mut conversation = Conversation::new(&chat, "unasked");
+        conversation.say("Forget what I said about my landlord.").await;
+        conversation.say("Yes, please").await;
+        assert_eq!(texts(&chat, "unasked").await, ["Yes, please", "好的: Yes, please"]);
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_fails_is_told_to_the_model() {
+    let store = Arc::new(WatchedStore::default());
+    let chat = Chat::with_engine(store.engine().await, patient_options()).await;
+    chat.remember("My landlord Otto is a baker.").await;
+    *store.write_failure.lock() = Some(("Otto", WriteFailure::Unavailable));
+    let mut conversation = Conversation::new(&chat, "failed");
+    conversation.history.push(user("Forget what I said about my landlord."));
+    let answer = conversation.send().await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("x-memory-degraded"), "request");
+    let failed = notice(&RequestNotice::Failed);
+    assert!(conversation.block().contains(&failed), "{}", conversation.block());
 }
 
 #[tokio::test]
@@ -354,6 +402,28 @@ async fn the_other_doors_leave_out_what_is_off_the_record() {
         assert!(added.contains(&"I live in Faro.".to_owned()), "{added:?}");
         assert!(!added.iter().any(|text| text.contains("bakery") || text.contains("safe")), "{added:?}");
         assert!(blocked(&chat).await.contains(&ContentHash::of(private)));
+
+        // A client that sends its whole history, and then a window of it.
+        let instruction = json!({ "role": "system", "content": "You are a banker." });
+        let told = [instruction, user("I like jazz."), user("My safe is behind the mirror."), assistant("Got it.")];
+        let request = [user("Don't save what I just told you."), assistant("好")];
+        let later = [user("I play the flute."), assistant("Nice.")];
+        let add = async |messages: &[&[Value]]| {
+            let body = json!({ "user_id": "lin", "run_id": "growing", "messages": messages.concat() });
+            assert_eq!(chat.get("memories", &body, &owner).await.status, 200);
+            texts(&chat, "growing").await
+        };
+        assert_eq!(add(&[&told]).await.len(), 3);
+        let stored = add(&[&told, &request[..1]]).await;
+        assert_eq!(stored, ["I like jazz.", "Got it.", "I like jazz."]);
+        for text in ["You are a banker.", "Got it.", "好"] {
+            assert!(!blocked(&chat).await.contains(&ContentHash::of(text)), "{text}");
+        }
+        assert_eq!(add(&[&request]).await, stored, "a window that begins with the request");
+        assert_eq!(add(&[&request, &later]).await.len(), stored.len() + 2);
+        assert_eq!(add(&[&request, &later]).await.len(), stored.len() + 4);
+        add(&[&[user("My key is under the mat.")]]).await;
+        assert_eq!(add(&[&request]).await.len(), stored.len() + 4, "the same words about another message");
 
         let params =
             json!({ "name": "add_memory", "arguments": { "role": "user", "text": private, "user_id": "lin" } });
