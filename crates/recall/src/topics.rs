@@ -28,7 +28,7 @@ const FRAGMENT_MAX_CHARS: usize = 100;
 /// Minimum length of such a message. Shorter ones are search terms.
 const FRAGMENT_MIN_WORDS: usize = 3;
 const FRAGMENT_MIN_HAN: usize = 5;
-/// Maximum length of a message that can raise a topic, in bytes. Longer ones have enough words for the keyword retriever.
+/// Maximum length of a message that can raise a topic, in bytes. Longer ones have enough words for the retrievers.
 const MESSAGE_MAX_BYTES: usize = 2000;
 /// Minimum length of a quotation that is not the speaker's own statement, in characters.
 const QUOTE_MIN_CHARS: usize = 12;

@@ -44,8 +44,8 @@ pub(crate) struct ForgetCommand {
     redact: bool,
     /// Keep the text out of what is stored afterwards
     ///
-    /// `[deleted]` replaces it in whatever is stored. Its keyed hash is stored within the scope. `forget ID` with the id
-    /// of its entry lets the text be stored again.
+    /// `[deleted]` replaces it in whatever is stored. Its keyed hash is stored within the scope. `forget ID` with the
+    /// id of its entry lets the text be stored again.
     #[arg(long, requires = "text")]
     standing: bool,
     /// List the texts that are kept out, by their hashes

@@ -269,8 +269,8 @@ impl Mem0 {
     }
 }
 
-/// Removes the turns from which one of the memories with at least this score was extracted that matches the query nearly
-/// as well: a turn can say more than its fact.
+/// Removes the turns from which one of the memories with at least this score was extracted that matches the query
+/// nearly as well: a turn can say more than its fact.
 fn remove_sources(memories: &mut Vec<ScoredMemory>, threshold: f64) {
     let mut scores: BTreeMap<RecordId, f64> = BTreeMap::new();
     for memory in memories.iter().filter(|memory| memory.score >= threshold) {
