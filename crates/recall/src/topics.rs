@@ -220,13 +220,12 @@ impl Topics {
         if message.has(|meaning| matches!(meaning, Meaning::AboutTheWorld)) {
             return None;
         }
-        if !message.has(|meaning| matches!(meaning, Meaning::Advises))
-            && message.has(|meaning| matches!(meaning, Meaning::Recalls))
-        {
-            return None;
-        }
-        let seeks = message.has(|meaning| matches!(meaning, Meaning::Advises | Meaning::Seeks))
-            || (is_fragment(text) && !message.has(|meaning| matches!(meaning, Meaning::Tells)));
+        let is_open = || {
+            message.has(|meaning| matches!(meaning, Meaning::Seeks))
+                || (is_fragment(text) && !message.has(|meaning| matches!(meaning, Meaning::Tells)))
+        };
+        let seeks = message.has(|meaning| matches!(meaning, Meaning::Advises))
+            || (!message.has(|meaning| matches!(meaning, Meaning::Recalls)) && is_open());
         let raised = |meaning| {
             if let Meaning::Raises(topic) = meaning {
                 return Some(topic);
@@ -333,8 +332,8 @@ impl RecallRun<'_> {
         record.scene.as_deref() != Some(PLOT) || self.plan.query.scene.as_deref() == Some(PLOT)
     }
 
-    /// Inserts up to `limit` statements behind the relevant hits. One that is a hit already is moved and counts as
-    /// relevant. Where there is no room for all, constraints take the places of the last relevant hits, but not of the
+    /// Inserts up to `limit` statements behind the possible answers. One that is a hit already is moved and counts as
+    /// relevant. Where there is no room for all, constraints take the places of the last possible answers, but not of the
     /// first half.
     fn insert_statements(
         &self,
@@ -342,8 +341,11 @@ impl RecallRun<'_> {
         statements: Vec<(Weight, Record)>,
         limit: usize,
     ) -> Vec<RecallHit> {
-        let (mut placed, mut others): (Vec<RecallHit>, Vec<RecallHit>) = hits.into_iter().partition(|hit| hit.relevant);
-        let known: FxHashSet<RecordId> = placed.iter().map(|hit| hit.record.id).collect();
+        // A hit with half of the minimum relevance is a possible answer.
+        let min_relevance = self.plan.options.min_relevance / 2.0;
+        let is_possible = |hit: &RecallHit| hit.relevant || hit.relevance >= min_relevance;
+        let (mut placed, mut others): (Vec<RecallHit>, Vec<RecallHit>) = hits.into_iter().partition(is_possible);
+        let known: FxHashSet<RecordId> = placed.iter().filter(|hit| hit.relevant).map(|hit| hit.record.id).collect();
         let unknown = statements.into_iter().filter(|(_, record)| !known.contains(&record.id));
         let added: Vec<(Weight, Record)> = unknown.take(limit).collect();
         let constraints = added.iter().filter(|(weight, _)| *weight >= Weight::Constraint).count();
@@ -351,7 +353,8 @@ impl RecallRun<'_> {
         placed.truncate(self.plan.limit.saturating_sub(constraints).max(half));
         let score = placed.last().or(others.first()).map_or(Score::new(1.0), |hit| hit.score);
         for ((_, record), rank) in added.into_iter().zip(1..) {
-            let other = others.iter().position(|hit| hit.record.id == record.id).map(|index| others.remove(index));
+            let list = if placed.iter().any(|hit| hit.record.id == record.id) { &mut placed } else { &mut others };
+            let other = list.iter().position(|hit| hit.record.id == record.id).map(|index| list.remove(index));
             let mut hit = other.unwrap_or_else(|| RecallHit::without_scores(record));
             hit.relevant = true;
             hit.relevance = hit.relevance.max(self.plan.options.min_relevance);
@@ -362,6 +365,12 @@ impl RecallRun<'_> {
         }
         placed.extend(others);
         placed.truncate(self.plan.limit);
+        // The scores order the hits.
+        let mut lowest = Score::new(f64::MAX);
+        for hit in &mut placed {
+            hit.score = hit.score.min(lowest);
+            lowest = hit.score;
+        }
         placed
     }
 }
