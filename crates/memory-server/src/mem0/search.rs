@@ -33,8 +33,8 @@ const OVERFETCH_FACTOR: usize = 5;
 const MAX_CANDIDATES: usize = 5000;
 /// Factor of the minimum score of a search with dialogue: no memory matches both the dialogue and the query well.
 const CONTEXT_THRESHOLD_FACTOR: f64 = 0.5;
-/// Share of the score of a turn from which on one of its facts stands for it.
-const FACT_SCORE_SHARE: f64 = 0.8;
+/// Number of characters of a word that are compared: the forms of a word have the same beginning.
+const STEM_CHARS: usize = 4;
 
 /// A checked query.
 #[derive(Debug, Clone)]
@@ -269,20 +269,29 @@ impl Mem0 {
     }
 }
 
-/// Removes the turns from which one of the memories with at least this score was extracted that matches the query
-/// nearly as well: a turn can say more than its fact.
+/// Removes the turns from which one of the memories with at least this score was extracted, if it says most of the turn.
 fn remove_sources(memories: &mut Vec<ScoredMemory>, threshold: f64) {
-    let mut scores: BTreeMap<RecordId, f64> = BTreeMap::new();
-    for memory in memories.iter().filter(|memory| memory.score >= threshold) {
-        for source in &memory.hit.record.derived_from {
-            let best = scores.entry(*source).or_default();
-            *best = best.max(memory.score);
+    let mut facts: BTreeMap<RecordId, String> = BTreeMap::new();
+    for ScoredMemory { hit, .. } in memories.iter().filter(|memory| memory.score >= threshold) {
+        for source in &hit.record.derived_from {
+            facts.entry(*source).or_default().push_str(&hit.record.text.to_lowercase());
         }
     }
-    memories.retain(|memory| {
-        let of_fact = scores.get(&memory.hit.record.id).copied().unwrap_or_default();
-        memory.hit.record.kind != Kind::TURN || of_fact < FACT_SCORE_SHARE * memory.score || of_fact == 0.0
+    memories.retain(|ScoredMemory { hit: RecallHit { record, .. }, .. }| {
+        record.kind != Kind::TURN || facts.get(&record.id).is_none_or(|facts| !says_most(facts, &record.text))
     });
+}
+
+/// Returns true if most words of a turn, by their beginnings, and most of its Chinese characters occur in its facts.
+/// "My bakery is called Crumbs" says more than that the user runs a bakery.
+fn says_most(facts: &str, turn: &str) -> bool {
+    let is_han = |c: char| ('\u{3400}'..='\u{9fff}').contains(&c);
+    let turn = turn.to_lowercase();
+    let words = turn.split(|c: char| !c.is_alphabetic() || is_han(c)).filter(|word| word.chars().count() >= STEM_CHARS);
+    let stems = words.map(|word| word.chars().take(STEM_CHARS).collect::<String>());
+    let parts: Vec<String> = stems.chain(turn.chars().filter(|c| is_han(*c)).map(String::from)).collect();
+    let said = parts.iter().filter(|part| facts.contains(part.as_str())).count();
+    said * 5 >= parts.len() * 3
 }
 
 /// Returns true for a turn that only asks.
@@ -337,4 +346,18 @@ impl ScoredMemory {
 /// Rounds to four decimal places.
 fn rounded(score: f64) -> f64 {
     (score * 1e4).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fact_stands_for_a_turn_if_it_says_most_of_it() {
+        assert!(says_most("the user is allergic to cashews.", "I'm allergic to cashews."));
+        assert!(says_most("the user works as a welder.", "I work as a welder"));
+        assert!(says_most("用户对花粉过敏。", "我对花粉过敏"));
+        assert!(!says_most("the user runs a brewery.", "My brewery is called Hopstone."));
+        assert!(!says_most("用户住在宁波。", "我住在宁波，我家的狗叫元宝，三岁了"));
+    }
 }
