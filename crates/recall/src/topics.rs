@@ -333,8 +333,8 @@ impl RecallRun<'_> {
     }
 
     /// Inserts up to `limit` statements behind the possible answers. One that is a hit already is moved and counts as
-    /// relevant. Where there is no room for all, constraints take the places of the last possible answers, but not of the
-    /// first half.
+    /// relevant. Where there is no room for all, constraints take the places of the last possible answers, but not of
+    /// the first half.
     fn insert_statements(
         &self,
         hits: Vec<RecallHit>,

@@ -269,7 +269,7 @@ impl Mem0 {
     }
 }
 
-/// Removes the turns from which one of the memories with at least this score was extracted, if it says most of the turn.
+/// Removes the turns from which memories with at least this score were extracted that say most of the turn.
 fn remove_sources(memories: &mut Vec<ScoredMemory>, threshold: f64) {
     let mut facts: BTreeMap<RecordId, String> = BTreeMap::new();
     for ScoredMemory { hit, .. } in memories.iter().filter(|memory| memory.score >= threshold) {
