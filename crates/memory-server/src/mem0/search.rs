@@ -33,6 +33,8 @@ const OVERFETCH_FACTOR: usize = 5;
 const MAX_CANDIDATES: usize = 5000;
 /// Factor of the minimum score of a search with dialogue: no memory matches both the dialogue and the query well.
 const CONTEXT_THRESHOLD_FACTOR: f64 = 0.5;
+/// The label of the question in a query with the dialogue before it.
+const QUESTION_LABEL: &str = "User question: ";
 /// Number of characters of a word that are compared: the forms of a word have the same beginning.
 const STEM_CHARS: usize = 4;
 
@@ -112,7 +114,7 @@ impl SearchParams {
             || Mem0Error::bad_request("reference_date must be a time such as 2026-03-02T20:15:00Z, or a day");
         let zone = self.reference_date.as_ref().and_then(zone);
         let asked_at = self.reference_date.map(|value| moment(&value).ok_or_else(invalid_date)).transpose()?;
-        let text = self.query.unwrap_or_default();
+        let text = without_labels(self.query.unwrap_or_default());
         if text.trim().is_empty() {
             return Err(Mem0Error::bad_request("query is blank; it must contain words to search for"));
         }
@@ -294,6 +296,17 @@ fn says_most(facts: &str, turn: &str) -> bool {
     said * 5 >= parts.len() * 3
 }
 
+/// Returns the text without the labels of speakers if a client has put the dialogue before its question. They are words
+/// of every fact about the user.
+fn without_labels(text: String) -> String {
+    if !text.lines().any(|line| line.starts_with(QUESTION_LABEL)) {
+        return text;
+    }
+    let without =
+        |line| [QUESTION_LABEL, "user: ", "assistant: "].iter().find_map(|label| str::strip_prefix(line, label));
+    text.lines().map(|line| without(line).unwrap_or(line)).collect::<Vec<&str>>().join("\n")
+}
+
 /// Returns true for a turn that only asks.
 fn is_asking_turn(record: &Record) -> bool {
     record.kind == Kind::TURN && is_question(&record.text)
@@ -351,6 +364,13 @@ fn rounded(score: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_of_a_dialogue_are_not_searched_for() {
+        let query = "user: I slept badly\nassistant: Oh\nUser question: and now?";
+        assert_eq!(without_labels(query.into()), "I slept badly\nOh\nand now?");
+        assert_eq!(without_labels("user: a letter".into()), "user: a letter");
+    }
 
     #[test]
     fn a_fact_stands_for_a_turn_if_it_says_most_of_it() {
