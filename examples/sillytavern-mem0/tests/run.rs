@@ -215,7 +215,7 @@ fn m7_a_changed_setting_holds_from_the_next_message_on() {
     let on = ("rewrite = false", "rewrite = true");
     set(&[on]);
     let rewritten = chat.say(weak);
-    assert!(rewritten.contains("query 3 · 1 found · What insomnia does to the user today"), "{rewritten}");
+    assert!(rewritten.contains("query 3 · 2 found · What insomnia does to the user today"), "{rewritten}");
     assert!(rewritten.contains("- My insomnia gives me a headache"), "{rewritten}");
 
     set(&[on, ("rewrite_prompt = \"\"", "rewrite_prompt = \"Answer in CAPITALS\"")]);

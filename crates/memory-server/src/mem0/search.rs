@@ -56,6 +56,8 @@ pub(super) struct SearchQuery {
     dialogue: Vec<Mem0Message>,
     /// True if the text contains the dialogue.
     contains_dialogue: bool,
+    /// False if the client has put the dialogue into the text: its topics are not those of the question.
+    raises_topics: bool,
 }
 
 /// A hit with its score for mem0's clients.
@@ -114,7 +116,11 @@ impl SearchParams {
             || Mem0Error::bad_request("reference_date must be a time such as 2026-03-02T20:15:00Z, or a day");
         let zone = self.reference_date.as_ref().and_then(zone);
         let asked_at = self.reference_date.map(|value| moment(&value).ok_or_else(invalid_date)).transpose()?;
-        let text = without_labels(self.query.unwrap_or_default());
+        let query = self.query.unwrap_or_default();
+        let (text, raises_topics) = match without_labels(&query) {
+            Some(text) => (text, false),
+            None => (query, true),
+        };
         if text.trim().is_empty() {
             return Err(Mem0Error::bad_request("query is blank; it must contain words to search for"));
         }
@@ -137,6 +143,7 @@ impl SearchParams {
             explain,
             dialogue: dialogue.0,
             contains_dialogue: false,
+            raises_topics,
         })
     }
 }
@@ -219,6 +226,9 @@ impl Mem0 {
         loop {
             let mut options = *self.engine.settings().recall_options();
             options.max_candidates = options.max_candidates.max(limit);
+            if !search.raises_topics {
+                options.topic_limit = 0;
+            }
             let mut query =
                 RecallQuery::new(&search.text).with_filter(area.filter.clone()).with_limit(limit).with_options(options);
             if search.contains_dialogue {
@@ -296,15 +306,15 @@ fn says_most(facts: &str, turn: &str) -> bool {
     said * 5 >= parts.len() * 3
 }
 
-/// Returns the text without the labels of speakers if a client has put the dialogue before its question. They are words
-/// of every fact about the user.
-fn without_labels(text: String) -> String {
+/// Returns the text without the labels of speakers, which are words of every fact about the user. `None` unless a client
+/// has put the dialogue before its question.
+fn without_labels(text: &str) -> Option<String> {
     if !text.lines().any(|line| line.starts_with(QUESTION_LABEL)) {
-        return text;
+        return None;
     }
     let without =
         |line| [QUESTION_LABEL, "user: ", "assistant: "].iter().find_map(|label| str::strip_prefix(line, label));
-    text.lines().map(|line| without(line).unwrap_or(line)).collect::<Vec<&str>>().join("\n")
+    Some(text.lines().map(|line| without(line).unwrap_or(line)).collect::<Vec<&str>>().join("\n"))
 }
 
 /// Returns true for a turn that only asks.
@@ -368,8 +378,8 @@ mod tests {
     #[test]
     fn labels_of_a_dialogue_are_not_searched_for() {
         let query = "user: I slept badly\nassistant: Oh\nUser question: and now?";
-        assert_eq!(without_labels(query.into()), "I slept badly\nOh\nand now?");
-        assert_eq!(without_labels("user: a letter".into()), "user: a letter");
+        assert_eq!(without_labels(query).as_deref(), Some("I slept badly\nOh\nand now?"));
+        assert_eq!(without_labels("user: a letter"), None);
     }
 
     #[test]
