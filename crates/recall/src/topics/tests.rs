@@ -63,6 +63,7 @@ fn a_constraint_counts_for_its_topics_and_more_than_a_preference() {
     let dinner = "any idea for a quick dinner?";
     assert_eq!(weight(dinner, "Walnut bread makes my tongue swell."), Some(Weight::ConstraintOfTopic));
     assert_eq!(weight(dinner, "My gastritis is back."), Some(Weight::Constraint));
+    assert_eq!(weight(dinner, "Crayfish turned my mouth numb once."), Some(Weight::Constraint));
     assert_eq!(weight(dinner, "I adore anything with miso and mushrooms."), Some(Weight::Preference));
     assert_eq!(weight(dinner, "The bus was late, mushrooms everywhere."), None, "says nothing about its speaker");
     assert_eq!(weight(dinner, "I adore the trombone."), None);
