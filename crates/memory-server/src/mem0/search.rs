@@ -306,8 +306,8 @@ fn says_most(facts: &str, turn: &str) -> bool {
     said * 5 >= parts.len() * 3
 }
 
-/// Returns the text without the labels of speakers, which are words of every fact about the user. `None` unless a client
-/// has put the dialogue before its question.
+/// Returns the text without the labels of speakers, which are words of every fact about the user. `None` unless a
+/// client has put the dialogue before its question.
 fn without_labels(text: &str) -> Option<String> {
     if !text.lines().any(|line| line.starts_with(QUESTION_LABEL)) {
         return None;
