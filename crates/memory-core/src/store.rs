@@ -32,7 +32,7 @@ use crate::{
     filter::Filter,
     id::RecordId,
     record::{ContentHash, Record, Trust},
-    residue::{PlaceKind, ResidueProbes, ResidueReport, SearchedPlace},
+    residue::{PlaceKind, ResidueProbes, ResidueReport, SearchedPlace, Trace},
     scope::Scope,
     time::Timestamp,
 };
@@ -173,6 +173,7 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
         let mut report = ResidueReport::new("a store of the application");
         report.limits.push("tables, indexes and files of the store: it was searched through its calls only".to_owned());
         let contents = probes.contents();
+        let search = probes.byte_search();
         let mut records = SearchedPlace::new(PlaceKind::Table, "records");
         let mut derived = SearchedPlace::new(PlaceKind::Table, "derived records");
         let mut tombstones =
@@ -189,6 +190,11 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
                     records.ids += record.derived_from.iter().filter(|source| deleted.contains(source)).count() as u64;
                     if let Some(cascade_deleted) = contents.find(namespace, &record.content_hash()) {
                         report.add_copy(record.id, Tombstone::blocks_content_for(record.trust, cascade_deleted));
+                    }
+                    let metadata = serde_json::to_string(&record.metadata).unwrap_or_default();
+                    for bytes in [record.text.as_bytes(), metadata.as_bytes()] {
+                        let is_text = |trace: Trace| matches!(trace, Trace::Text(_));
+                        search.search(bytes, &mut |trace| records.shared += u64::from(is_text(trace)));
                     }
                 }
                 query.after = page.next;
