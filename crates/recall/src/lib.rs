@@ -52,5 +52,6 @@ pub use ranking_step::{RankingStep, StepRank};
 pub use read_scope::ReadScope;
 #[cfg(feature = "llm")]
 pub use rewrite::Rewrite;
+pub use topics::raises_topic;
 pub use updates::Update;
 pub use warm_up::WarmUp;

@@ -80,7 +80,7 @@ struct TopicData {
 
 memory_engine_text::data!(DATA: TopicFile = "en/topics.toml", "zh/topics.toml");
 
-/// What an expression of the data files says about the text that it matches.
+/// The list of the data files that an expression belongs to: what is true of a text that matches it.
 #[derive(Debug, Clone, Copy)]
 enum Meaning {
     /// A message seeks something.
@@ -90,9 +90,9 @@ enum Meaning {
     /// A message asks what was said or has happened.
     Recalls,
     /// A message that seeks something raises the topic.
-    Asks(usize),
+    Asks(&'static str),
     /// A message raises the topic.
-    Raises(usize),
+    Raises(&'static str),
     /// A message tells something, and seeks nothing by that.
     Tells,
     /// A message raises no topic.
@@ -100,9 +100,9 @@ enum Meaning {
     /// A statement says something about its speaker.
     Attitude,
     /// A statement contains a word of the topic.
-    Word(usize),
+    Word(&'static str),
     /// A statement constrains the answer to a message of the topic.
-    Constraint(usize),
+    Constraint(&'static str),
     /// A statement constrains the answer to a message of the topics of this kind of constraint.
     SharedConstraint(&'static ConstraintData),
 }
@@ -110,8 +110,6 @@ enum Meaning {
 struct Expressions {
     index: RegexIndex,
     meanings: Vec<Meaning>,
-    /// The names of the topics. A topic of several languages has one name.
-    names: Vec<&'static str>,
 }
 
 #[expect(clippy::expect_used, reason = "the expressions are part of the crate, and a test reads them")]
@@ -120,7 +118,6 @@ static EXPRESSIONS: LazyLock<Expressions> =
 
 impl Expressions {
     fn new() -> std::result::Result<Self, RegexError> {
-        let mut names: Vec<&'static str> = Vec::new();
         let (mut texts, mut meanings) = (Vec::new(), Vec::new());
         let mut add = |expressions: &[String], meaning: Meaning| {
             for expression in expressions {
@@ -139,17 +136,15 @@ impl Expressions {
             add(&data.forms, Meaning::SharedConstraint(data));
         }
         for data in &DATA.topics {
-            let topic = names.iter().position(|name| *name == data.name).unwrap_or(names.len());
-            if topic == names.len() {
-                names.push(&data.name);
-            }
+            // The parts of a topic in several languages have one name.
+            let topic = data.name.as_str();
             add(&data.asks, Meaning::Asks(topic));
             add(&data.raises, Meaning::Raises(topic));
             add(&data.constraints, Meaning::Constraint(topic));
             add(&word_expression(&data.words), Meaning::Word(topic));
         }
         let index = RegexOptions::ignoring_case().index(&texts, KEPT_EXPRESSIONS_MAX_BYTES)?;
-        Ok(Self { index, meanings, names })
+        Ok(Self { index, meanings })
     }
 
     /// Prepares a text to be matched.
@@ -190,15 +185,11 @@ fn regex_of_word(word: &str) -> String {
     if word.is_ascii() { format!(r"\b{word}(?:s|es)?\b") } else { word.to_owned() }
 }
 
-/// The topics that a message raises.
+/// The names of the topics that a message raises.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Topics {
-    /// Indexes into the names of the topics.
-    indexes: BTreeSet<usize>,
-    names: Vec<&'static str>,
-}
+pub(crate) struct Topics(BTreeSet<&'static str>);
 
-/// How much a statement matters for a topic, in ascending order.
+/// The rank of a statement among those for a topic, the lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Weight {
     /// Says what its speaker likes, does, owns or is.
@@ -215,8 +206,7 @@ impl Topics {
         if text.len() > MESSAGE_MAX_BYTES {
             return None;
         }
-        let expressions = &*EXPRESSIONS;
-        let message = expressions.matcher(text);
+        let message = EXPRESSIONS.matcher(text);
         if message.has(|meaning| matches!(meaning, Meaning::AboutTheWorld)) {
             return None;
         }
@@ -232,15 +222,14 @@ impl Topics {
             }
             if let Meaning::Asks(topic) = meaning { seeks.then_some(topic) } else { None }
         };
-        let indexes: BTreeSet<usize> = message.found(|meaning| raised(meaning).is_some()).filter_map(raised).collect();
-        let names = indexes.iter().map(|topic| expressions.names[*topic]).collect();
-        (!indexes.is_empty()).then_some(Self { indexes, names })
+        let names: BTreeSet<&str> = message.found(|meaning| raised(meaning).is_some()).filter_map(raised).collect();
+        (!names.is_empty()).then_some(Self(names))
     }
 
     /// Returns the words to search for, of all languages.
     pub(crate) fn search_words(&self) -> Vec<&'static str> {
         let constraints = DATA.constraints.iter().filter(|data| self.are_limited_by(data));
-        let topics = DATA.topics.iter().filter(|data| self.names.contains(&data.name.as_str()));
+        let topics = DATA.topics.iter().filter(|data| self.0.contains(data.name.as_str()));
         let words = topics.flat_map(|data| data.words.iter().chain(data.signs.iter()));
         constraints.flat_map(|data| data.signs.iter()).chain(words).collect()
     }
@@ -249,15 +238,14 @@ impl Topics {
     pub(crate) fn weight_of(&self, record: &Record) -> Option<Weight> {
         let statement = EXPRESSIONS.matcher(&without_quotes(&record.text));
         let constrains = statement.has(|meaning| {
-            matches!(meaning, Meaning::Constraint(topic) if self.indexes.contains(&topic))
+            matches!(meaning, Meaning::Constraint(topic) if self.0.contains(topic))
                 || matches!(meaning, Meaning::SharedConstraint(data) if self.are_limited_by(data))
         });
-        let has_word =
-            statement.has(|meaning| matches!(meaning, Meaning::Word(topic) if self.indexes.contains(&topic)));
+        let has_word = statement.has(|meaning| matches!(meaning, Meaning::Word(topic) if self.0.contains(topic)));
         if !(constrains || has_word) || (record.kind == Kind::TURN && is_question(&record.text)) {
             return None;
         }
-        // A fact is about the user, whatever its words. An earlier request was for its time.
+        // Every fact is about the user. A message that asked for something is no lasting preference.
         let is_preference = || {
             record.kind == Kind::FACT
                 || (statement.has(|meaning| matches!(meaning, Meaning::Attitude))
@@ -271,8 +259,14 @@ impl Topics {
     }
 
     fn are_limited_by(&self, constraint: &ConstraintData) -> bool {
-        self.names.iter().any(|name| constraint.topics.contains(name))
+        self.0.iter().any(|name| constraint.topics.contains(name))
     }
+}
+
+/// Returns true if a message raises a topic, such as food, so that a recall adds what matters for it. The first call
+/// loads the rules.
+pub fn raises_topic(message: &str) -> bool {
+    Topics::of_message(message).is_some()
 }
 
 /// Returns true for a short message that can seek something without saying so: "three days in Lisbon".
@@ -283,8 +277,8 @@ fn is_fragment(text: &str) -> bool {
 }
 
 impl RecallRun<'_> {
-    /// Puts the statements that matter for the topic of the query behind the relevant hits, and before the others. The
-    /// hits stay as they are if the query raises no topic, or if the statements cannot be read in time.
+    /// Puts the statements that matter for the topic of the query behind the possible answers, and before the other
+    /// hits. The hits stay as they are if the query raises no topic, or if the statements cannot be read in time.
     pub(crate) async fn with_topic_hits(&mut self, hits: Vec<RecallHit>) -> Vec<RecallHit> {
         let limit = self.plan.options.topic_limit;
         // The topics of a dialogue before the question are not those of the question.
@@ -386,16 +380,17 @@ fn is_statement(record: &Record) -> bool {
 fn without_quotes(text: &str) -> String {
     let mut rest = text;
     let mut own = String::new();
-    while let Some((start, open)) = rest.char_indices().find(|(_, c)| closing_mark(*c).is_some()) {
-        let quote = &rest[start + open.len_utf8()..];
-        let end = closing_mark(open).and_then(|close| quote.find(close));
-        let Some(end) = end else { break };
-        own.push_str(&rest[..start]);
-        if quote[..end].chars().count() < QUOTE_MIN_CHARS {
-            own.push_str(&quote[..end]);
+    while let Some((before, close, after)) = rest
+        .char_indices()
+        .find_map(|(start, open)| Some((&rest[..start], closing_mark(open)?, &rest[start + open.len_utf8()..])))
+    {
+        // A quotation that does not end is none.
+        let Some((quote, behind)) = after.split_once(close) else { break };
+        own.push_str(before);
+        if quote.chars().count() < QUOTE_MIN_CHARS {
+            own.push_str(quote);
         }
-        rest = &quote[end..];
-        rest = rest.strip_prefix(|_| true).unwrap_or_default();
+        rest = behind;
     }
     own + rest
 }

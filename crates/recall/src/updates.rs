@@ -102,6 +102,9 @@ impl RecallRun<'_> {
     }
 
     fn apply_updates(&self, hits: Vec<RecallHit>, updates: Vec<Update>) -> Vec<RecallHit> {
+        if updates.is_empty() {
+            return hits;
+        }
         let topics = Topics::of_message(&self.plan.query.text);
         let mut current_facts: FxHashMap<RecordId, Vec<Record>> = FxHashMap::default();
         // The messages of which the part that matters for a topic does not hold any more.
@@ -111,9 +114,6 @@ impl RecallRun<'_> {
                 over.insert(outdated);
             }
             current_facts.entry(outdated).or_default().extend(current);
-        }
-        if current_facts.is_empty() {
-            return hits;
         }
         // Before each outdated hit come the current facts, and what states them, as far as they are not placed yet.
         let mut waiting: Vec<Option<RecallHit>> = hits.into_iter().map(Some).collect();

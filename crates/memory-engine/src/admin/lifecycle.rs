@@ -5,7 +5,7 @@ use std::time::Duration;
 use memory_engine_context::{IncomingMessage, InjectionRules, is_question};
 use memory_engine_core::Result;
 use memory_engine_indexing::{current_runtime, run_blocking};
-use memory_engine_recall::WarmUp;
+use memory_engine_recall::{WarmUp, raises_topic};
 
 use crate::{admin::operations::Admin, engine::MemoryEngine, verbs::verb::verb};
 
@@ -64,8 +64,7 @@ impl Admin {
             for text in RULE_SAMPLES {
                 rules.decide(&IncomingMessage { round: 2, scene: "daily", text });
                 is_question(text);
-                #[cfg(feature = "enrichment")]
-                crate::verbs::facts::topic_facts::topics_of(text);
+                raises_topic(text);
             }
         })
         .await

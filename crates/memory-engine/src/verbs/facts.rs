@@ -1,7 +1,7 @@
 //! Facts: statements about a person, with the time in which each holds and the records that state it.
 
 mod contradiction;
-pub(crate) mod topic_facts;
+mod topic_facts;
 
 use std::future::IntoFuture;
 

@@ -5,7 +5,7 @@ use memory_engine_core::Record;
 use memory_engine_summarizer::{ExtractedFact, FactTopic};
 
 /// Returns the topics of a message about the user. Most topics only count in a question.
-pub(crate) fn topics_of(message: &str) -> Vec<FactTopic> {
+pub(super) fn topics_of(message: &str) -> Vec<FactTopic> {
     if is_question(message) { FactTopic::of_question(message) } else { FactTopic::of_request(message) }
 }
 
