@@ -1,4 +1,4 @@
-//! What was done about a request of the user that concerns the memory itself.
+//! Tells the model the outcome of a request about the memory, such as "forget what I said about my landlord".
 
 use memory_engine_core::Language;
 use memory_engine_text::data;
@@ -29,7 +29,7 @@ struct NoticeFile {
 
 data!(DATA: NoticeFile = "en/notices.toml", "zh/notices.toml");
 
-/// What was done about a request of the user that concerns the memory itself, for the model.
+/// The outcome of a request about the memory, such as "don't remember this". The block tells it to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestNotice {

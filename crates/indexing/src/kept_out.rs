@@ -1,4 +1,4 @@
-//! Values that are kept out of the records of a scope: they are masked in whatever is written.
+//! Values that are kept out of the records of a scope: a record that contains one is masked before it is stored.
 //!
 //! The keyed hash of each value is in an entry of a ledger at its scope, so that backups, copies, merges and exports
 //! contain it. Entries are pinned: the index of pinned records finds them, and they do not expire.

@@ -22,7 +22,7 @@ use crate::{
 
 /// Delete records for good, by id, by a text in them, or by scope.
 ///
-/// With --text, the records that contain a text are deleted, such as a telephone number, in whatever way it is written.
+/// With --text, the records that contain a text are deleted. A telephone number is found with any separators.
 /// --redact replaces it by `[deleted]` in the records and in all indexes instead. --dry-run shows the records.
 ///
 /// With --certificate, the store is searched for traces of the deleted records, and a signed certificate is written.
@@ -44,7 +44,7 @@ pub(crate) struct ForgetCommand {
     redact: bool,
     /// Keep the text out of what is stored afterwards
     ///
-    /// `[deleted]` replaces it in whatever is stored. Its keyed hash is stored within the scope. `forget ID` with the
+    /// `[deleted]` replaces it in new records. Its keyed hash is stored within the scope. `forget ID` with the
     /// id of its entry lets the text be stored again.
     #[arg(long, requires = "text")]
     standing: bool,

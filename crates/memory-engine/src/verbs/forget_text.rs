@@ -17,8 +17,9 @@ pub struct ForgetText {
     /// True to replace the text in the records by `[deleted]`, instead of deleting the records. Default: false.
     #[serde(default)]
     pub redact: bool,
-    /// True to keep the text out afterwards: it is replaced by `[deleted]` in whatever is written within the scope,
-    /// until [`kept_out`](crate::deletion::Deletion::kept_out) lists it and its entry is forgotten. Default: false.
+    /// True to keep the text out afterwards: it is replaced by `[deleted]` in every record that is stored within the
+    /// scope, until its entry, which [`kept_out`](crate::deletion::Deletion::kept_out) lists, is forgotten. Default:
+    /// false.
     #[serde(default)]
     pub keep_out: bool,
 }

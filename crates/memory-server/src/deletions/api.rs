@@ -40,7 +40,7 @@ owner_params! {
         /// True to replace `text` in the records by `[deleted]`, instead of deleting the records.
         #[serde(default)]
         redact: bool,
-        /// True to keep `text` out afterwards: it is replaced by `[deleted]` in whatever is stored.
+        /// True to keep `text` out afterwards: it is replaced by `[deleted]` in every new record.
         #[serde(default)]
         standing: bool,
         /// True to delete everything of the owner.

@@ -23,7 +23,7 @@ pub(super) struct PendingTurn {
     owned_ids: usize,
 }
 
-/// What becomes of a turn.
+/// How a turn is stored, or kept out of the memory.
 #[derive(Debug)]
 pub(super) enum TurnStorage {
     /// It is stored.
