@@ -8,6 +8,7 @@ pub mod filter;
 pub mod graph;
 pub mod health;
 pub mod index_metadata;
+pub mod migrations;
 pub mod options;
 pub mod record_columns;
 pub mod request;

@@ -10,6 +10,7 @@ use memory_engine_core::{
     observe::{Operation, observe_as},
     operation_span,
 };
+use memory_engine_sql::migrations::Migration;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::{
@@ -21,24 +22,8 @@ use crate::{
 /// Version of the schema that this version of the crate reads and writes.
 pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 
-struct Migration {
-    name: &'static str,
-    up: &'static str,
-    down: &'static str,
-}
-
-macro_rules! migration {
-    ($name:literal) => {
-        Migration {
-            name: $name,
-            up: include_str!(concat!("../../migrations/", $name, ".up.sql")),
-            down: include_str!(concat!("../../migrations/", $name, ".down.sql")),
-        }
-    };
-}
-
 /// The migrations in order, each with its reversal. Their number is the schema version.
-const MIGRATIONS: [Migration; 1] = [migration!("0001_initial")];
+const MIGRATIONS: &[Migration] = &memory_engine_sql::migrations!();
 
 /// The functions that the program calls, with a placeholder for the statement that inserts records.
 const FUNCTIONS: &str = include_str!("../../data/functions.sql");
@@ -280,7 +265,7 @@ pub(crate) async fn up(connection: &mut PgConnection, options: &PostgresOptions)
     if !sets.is_empty() {
         views::replace(connection, &BTreeSet::new()).await?;
     }
-    for (step, migration) in (1_i64..).zip(&MIGRATIONS).skip(found as usize) {
+    for (step, migration) in (1_i64..).zip(MIGRATIONS).skip(found as usize) {
         let work = async {
             for statement in partitioned_statements(migration.up, partitions) {
                 sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *connection).await?;

@@ -7,6 +7,7 @@ use memory_engine_core::{
     observe::{Operation, observe_blocking},
     operation_span,
 };
+use memory_engine_sql::migrations::Migration;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::database::{error::SqliteError, views};
@@ -17,25 +18,8 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 /// The application id in the header of a memory-engine database: "MemE".
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
-/// A numbered step of the schema, and its reversal.
-pub(crate) struct Migration {
-    pub(crate) name: &'static str,
-    pub(crate) up: &'static str,
-    pub(crate) down: &'static str,
-}
-
-macro_rules! migration {
-    ($name:literal) => {
-        Migration {
-            name: $name,
-            up: include_str!(concat!("../../migrations/", $name, ".up.sql")),
-            down: include_str!(concat!("../../migrations/", $name, ".down.sql")),
-        }
-    };
-}
-
 /// The migrations in order. Their number is the schema version.
-pub(crate) const MIGRATIONS: [Migration; 1] = [migration!("0001_initial")];
+pub(crate) const MIGRATIONS: &[Migration] = &memory_engine_sql::migrations!();
 
 /// Returns the names of the migrations in order.
 pub fn migration_names() -> Vec<&'static str> {

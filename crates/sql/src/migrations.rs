@@ -1,0 +1,32 @@
+//! The numbered migrations. Both backends have the same ones, so that a number of a schema means the same for both.
+//!
+//! The SQL is in `migrations/NAME.up.sql` and `migrations/NAME.down.sql` of each backend.
+
+/// A numbered step of the schema, and its reversal.
+#[derive(Debug)]
+pub struct Migration {
+    /// The number and the subject.
+    pub name: &'static str,
+    /// The statements of the step.
+    pub up: &'static str,
+    /// The statements that revert it.
+    pub down: &'static str,
+}
+
+/// Returns the migrations of a backend in order. Their number is the version of the schema. The calling file is two
+/// folders below the crate, next to whose `src` the SQL is.
+#[macro_export]
+macro_rules! migrations {
+    () => {
+        $crate::migrations!["0001_initial"]
+    };
+    ($($name:literal),+) => {
+        [$(
+            $crate::migrations::Migration {
+                name: $name,
+                up: include_str!(concat!("../../migrations/", $name, ".up.sql")),
+                down: include_str!(concat!("../../migrations/", $name, ".down.sql")),
+            }
+        ),+]
+    };
+}
