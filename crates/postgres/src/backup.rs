@@ -164,7 +164,7 @@ async fn read(
     mut on_page: impl AsyncFnMut(&Fingerprint, Vec<BackupRow>) -> bool,
 ) -> Result<Fingerprint, PostgresError> {
     let mut fingerprint = Fingerprint::default();
-    for table in BackupTable::ALL {
+    for table in BackupTable::ALL.iter().copied() {
         // A prepared statement has fixed columns, so each table has a cursor of its own.
         let cursor = format!("backup_rows_{}", table as u8);
         let declare = format!("DECLARE {cursor} NO SCROLL CURSOR FOR {}", rows::select(table));

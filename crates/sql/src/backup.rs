@@ -5,68 +5,9 @@ use std::fmt;
 use memory_engine_core::{Error, ErrorKind, Record, Result, Scope, SortedJson};
 use serde_json::Value;
 
-/// The tables of a backup, in the order in which their rows are written: rows refer to rows of earlier tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum BackupTable {
-    /// The analyzer and the embedding spaces of the indexes: `part`, `made_by`.
-    IndexMetadata,
-    /// The records.
-    Records,
-    /// The tombstones: `id`, `content_hash`, `deleted_at`, `cascade_deleted`.
-    Tombstones,
-    /// The contents that tombstones block: `content_hash`, `cascade_deleted`.
-    BlockedContents,
-    /// The terms of the records: `id`, `length`, `terms`, `counts`.
-    Terms,
-    /// The vectors of the first version: `id`, and the vector as 32-bit floats, little-endian.
-    Vectors,
-    /// The vectors of the second version, in the same form.
-    SecondVectors,
-    /// The token vectors of the first version: `id`, `tokens`.
-    Tokens,
-    /// The token vectors of the second version, in the same form.
-    SecondTokens,
-    /// The entities of the graph: `id`, `entity`, `name`, `kind`.
-    Entities,
-    /// The aliases of entities: `id`, `entity`, `alias`, `name`.
-    Aliases,
-    /// The relations: `id`, `number`, `source`, `relation`, `target`, `valid_from`, `valid_until`, `rule`.
-    Relations,
-    /// The groups of synonyms: `term`, `members` as JSON, `category`.
-    SynonymGroups,
-    /// The decisions about suggested synonyms: `first`, `second`, `accepted`.
-    SynonymVerdicts,
-    /// The queue: `job`, `id`, `queued_at`, `attempts`, `reason`, and 1 for a dead letter. Leases and delays of retries
-    /// are not part of a backup.
-    Queue,
-    /// The heads of the audit log: `tenant`, `sequence`, `hash`, `pruned_sequence`, `pruned_hash`.
-    AuditChains,
-    /// The entries of the audit log, all columns; the ids of the records are one value.
-    AuditLog,
-}
+pub use self::tables::{BackupTable, CellType, Column, RowOwner};
 
-impl BackupTable {
-    /// All tables, in the order in which their rows are written.
-    pub const ALL: [Self; 17] = [
-        Self::IndexMetadata,
-        Self::Records,
-        Self::Tombstones,
-        Self::BlockedContents,
-        Self::Terms,
-        Self::Vectors,
-        Self::SecondVectors,
-        Self::Tokens,
-        Self::SecondTokens,
-        Self::Entities,
-        Self::Aliases,
-        Self::Relations,
-        Self::SynonymGroups,
-        Self::SynonymVerdicts,
-        Self::Queue,
-        Self::AuditChains,
-        Self::AuditLog,
-    ];
-}
+mod tables;
 
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +27,8 @@ pub enum Cell {
 pub enum RowContent {
     /// A record.
     Record(Box<Record>),
-    /// The values of a row of another table, in the order that [`BackupTable`] lists.
+    /// The values of a row of another table, in the order of [`BackupTable::columns`]; before them the id, if
+    /// the row belongs to a record or is a tombstone of one.
     Cells(Vec<Cell>),
 }
 

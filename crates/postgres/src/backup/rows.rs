@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{Record, Scope, Terms, packed_terms};
 use memory_engine_sql::{
-    backup::{BackupRow, BackupTable, Cell, RowContent},
-    rows,
+    backup::{BackupRow, BackupTable, Cell, CellType, Column, RowContent, RowOwner},
+    rows::{self, LEASE_DEAD, LEASE_FREE},
 };
 use pgvector::Vector;
 use serde_json::{Value, json};
-use sqlx::{Column, PgConnection, Row, TypeInfo, postgres::PgRow};
+use sqlx::{AssertSqlSafe, Column as _, PgConnection, Row, TypeInfo, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
@@ -25,173 +25,134 @@ use crate::{
 /// The number of columns of a scope: tenant, user, agent, session and branch.
 const SCOPE_COLUMNS: usize = 5;
 
-macro_rules! of_namespace {
-    ($columns:literal, $table:literal) => {
-        concat!(
-            "SELECT n.tenant, n.username, '' AS agent, '' AS session, '' AS branch, ",
-            $columns,
-            " FROM ",
-            $table,
-            " x JOIN namespaces n ON n.ns = x.ns"
-        )
+/// Returns the statement that selects the rows of a table: five columns of the scope, the id of the record if the row
+/// belongs to one, and the columns of the table.
+pub(super) fn select(table: BackupTable) -> String {
+    if table == BackupTable::Records {
+        return select_records!("records r").to_owned();
+    }
+    let (owner, joined) = match table.owner() {
+        RowOwner::Database => ("'' AS tenant, '' AS username, '' AS agent, '' AS session, '' AS branch", ""),
+        RowOwner::Namespace | RowOwner::Record => {
+            ("n.tenant, n.username, '' AS agent, '' AS session, '' AS branch", " JOIN namespaces n ON n.ns = x.ns")
+        }
+        RowOwner::Scope => (
+            "n.tenant, n.username, s.agent, s.session, s.branch",
+            " JOIN namespaces n ON n.ns = x.ns JOIN scopes s ON s.ns = x.ns AND s.scope = x.scope",
+        ),
     };
+    let id = if table.owner() == RowOwner::Record { ", x.id AS row_id" } else { "" };
+    let columns: String = table.columns().iter().map(|column| format!(", {}", selected_value(table, column))).collect();
+    let tokens = table_of_tokens(table);
+    let condition = if tokens.is_some() { " WHERE x.tokens IS NOT NULL" } else { table.condition() };
+    // Relations have numbers, and restored jobs are done in the order of their rows.
+    let orders =
+        [(BackupTable::Relations, " ORDER BY x.ns, x.id, x.number"), (BackupTable::Jobs, " ORDER BY x.ticket")];
+    let order = orders.into_iter().find(|(ordered, _)| *ordered == table).map_or("", |(_, order)| order);
+    format!("SELECT {owner}{id}{columns} FROM {} x{joined}{condition}{order}", tokens.unwrap_or(table).name())
 }
 
-macro_rules! of_nobody {
-    ($columns:literal) => {
-        concat!("SELECT '' AS tenant, '' AS username, '' AS agent, '' AS session, '' AS branch, ", $columns)
-    };
+/// Returns the table of vectors that has the token vectors as a column.
+fn table_of_tokens(table: BackupTable) -> Option<BackupTable> {
+    let tables = [(BackupTable::Tokens, BackupTable::Vectors), (BackupTable::SecondTokens, BackupTable::SecondVectors)];
+    tables.into_iter().find(|(tokens, _)| *tokens == table).map(|(_, vectors)| vectors)
 }
 
-/// Returns the statement that selects the rows of a table: five columns of the scope, and the values.
-pub(super) fn select(table: BackupTable) -> &'static str {
-    match table {
-        BackupTable::IndexMetadata => of_nobody!(
-            "part, made_by FROM index_metadata
-             WHERE part IN ('keywords', 'embedding', 'reembedding', 'serving table', 'views')"
-        ),
-        BackupTable::Records => select_records!("records r"),
-        BackupTable::Tombstones => {
-            "SELECT n.tenant, n.username, a.agent, a.session, a.branch, x.id AS row_id, x.content_hash, x.deleted_at,
-                    x.cascade_deleted
-             FROM tombstones x JOIN namespaces n ON n.ns = x.ns
-                  JOIN scopes a ON a.ns = x.ns AND a.scope = x.scope"
+fn column_name(column: &Column) -> &'static str {
+    match column.name {
+        "vector" => "embedding",
+        "user" => "username",
+        name => name,
+    }
+}
+
+/// Returns the SQL of the cell of a column.
+fn selected_value(table: BackupTable, column: &Column) -> String {
+    let name = column_name(column);
+    match column.cell {
+        CellType::TextList => format!("to_json(x.{name})::text AS {name}"),
+        CellType::IdList => {
+            format!("decode(replace(array_to_string(x.{name}, ''), '-', ''), 'hex') AS {name}")
         }
-        BackupTable::BlockedContents => of_namespace!("x.content_hash, x.cascade_deleted", "blocked_contents"),
-        BackupTable::Terms => of_namespace!("x.id AS row_id, x.length, x.terms, x.counts", "keyword_documents"),
-        BackupTable::Vectors => of_namespace!("x.id AS row_id, x.embedding", "vectors"),
-        BackupTable::SecondVectors => of_namespace!("x.id AS row_id, x.embedding", "secondary_vectors"),
-        BackupTable::Tokens => concat!(of_namespace!("x.id, x.tokens", "vectors"), " WHERE x.tokens IS NOT NULL"),
-        BackupTable::SecondTokens => {
-            concat!(of_namespace!("x.id, x.tokens", "secondary_vectors"), " WHERE x.tokens IS NOT NULL")
+        CellType::Position => format!("row_number() OVER (PARTITION BY x.ns, x.id ORDER BY x.{name}) - 1 AS {name}"),
+        CellType::IsDead => format!("x.{name} = {LEASE_DEAD} AS is_dead"),
+        // A user may have added the row by SQL, without a category.
+        CellType::Text if (table, name) == (BackupTable::SynonymGroups, "category") => {
+            format!("coalesce(x.{name}, 'general')")
         }
-        BackupTable::Entities => of_namespace!("x.id, x.entity, x.name, x.kind", "graph_entities"),
-        BackupTable::Aliases => of_namespace!("x.id, x.entity, x.alias, x.name", "graph_aliases"),
-        BackupTable::Relations => concat!(
-            of_namespace!(
-                "x.id, row_number() OVER (PARTITION BY x.ns, x.id ORDER BY x.number) - 1 AS number, x.source,
-                 x.relation, x.target, x.valid_from, x.valid_until, x.rule",
-                "graph_edges"
-            ),
-            " ORDER BY x.ns, x.id, x.number"
-        ),
-        BackupTable::SynonymGroups => {
-            of_namespace!(
-                "x.term, to_json(x.members)::text AS members, coalesce(x.category, 'general')",
-                "synonym_groups"
-            )
-        }
-        BackupTable::SynonymVerdicts => of_namespace!("x.first, x.second, x.accepted", "synonym_verdicts"),
-        BackupTable::Queue => concat!(
-            of_namespace!(
-                "x.job, x.id, x.queued_at, x.attempts, x.reason, x.leased_until = 9223372036854775807 AS is_dead",
-                "jobs"
-            ),
-            " ORDER BY x.ticket"
-        ),
-        BackupTable::AuditChains => {
-            of_nobody!("tenant, sequence, hash, pruned_sequence, pruned_hash FROM audit_chains")
-        }
-        BackupTable::AuditLog => of_nobody!(
-            "tenant, sequence, written_at, actor_key, actor_agent, action, operation, username, agent, session, branch,
-             decode(replace(array_to_string(records, ''), '-', ''), 'hex') AS records, record_count, failed_entry,
-             error, previous_hash, hash
-             FROM audit_log ORDER BY audit_log.tenant, audit_log.sequence"
-        ),
+        CellType::Integer
+        | CellType::Boolean
+        | CellType::Text
+        | CellType::Bytes
+        | CellType::Id
+        | CellType::PackedTerms
+        | CellType::Vector => format!("x.{name}"),
     }
 }
 
 /// Returns the statement that inserts the rows of a table other than `records`. `$1` is a JSON array of rows, each an
-/// array of the namespace, the address and the values; bytes are hexadecimal.
-fn insert(table: BackupTable) -> &'static str {
-    macro_rules! statement {
-        ($into:literal, $columns:literal) => {
-            concat!(
-                "INSERT INTO ",
-                $into,
-                " SELECT ",
-                $columns,
-                " FROM json_array_elements($1::text::json) WITH ORDINALITY AS j (x, n)"
-            )
-        };
+/// array of the namespace, the address, the id of the record if there is one, and the cells; bytes are hexadecimal.
+fn insert(table: BackupTable) -> String {
+    let name = table.name();
+    let rows = "json_array_elements($1::text::json) WITH ORDINALITY AS j (x, n)";
+    if let Some(vectors) = table_of_tokens(table) {
+        return format!(
+            "UPDATE {} v SET tokens = decode(x->>3, 'hex') FROM {rows}
+             WHERE v.ns = (x->>0)::uuid AND v.id = (x->>2)::uuid",
+            vectors.name()
+        );
     }
-    macro_rules! of_record {
-        ($into:literal, $columns:literal) => {
-            concat!(
-                "INSERT INTO ",
-                $into,
-                " SELECT r.ns, r.id, r.scope, ",
-                $columns,
-                " FROM json_array_elements($1::text::json) WITH ORDINALITY AS j (x, n)
-                 JOIN records r ON r.ns = (x->>0)::uuid AND r.id = (x->>2)::uuid"
-            )
-        };
+    let (mut columns, mut values): (Vec<&str>, Vec<String>) = match table.owner() {
+        RowOwner::Database => Default::default(),
+        RowOwner::Namespace => (vec!["ns"], vec!["(x->>0)::uuid".to_owned()]),
+        RowOwner::Scope => (vec!["ns", "scope"], vec!["(x->>0)::uuid".to_owned(), "(x->>1)::uuid".to_owned()]),
+        RowOwner::Record if table == BackupTable::Jobs => {
+            (vec!["ns", "id"], vec!["r.ns".to_owned(), "r.id".to_owned()])
+        }
+        RowOwner::Record => {
+            (vec!["ns", "id", "scope"], vec!["r.ns".to_owned(), "r.id".to_owned(), "r.scope".to_owned()])
+        }
+    };
+    let is_of_record = table.owner() == RowOwner::Record;
+    let first = if is_of_record { 3 } else { 2 };
+    for (element, column) in (first..).zip(table.columns()) {
+        columns.push(column_name(column));
+        values.push(inserted_value(element, column.cell));
     }
-    match table {
-        BackupTable::IndexMetadata => concat!(
-            statement!("index_metadata (part, made_by)", "x->>2, x->>3"),
-            " ON CONFLICT (part) DO UPDATE SET made_by = excluded.made_by"
+    // Columns that a backup does not have, after those of the table.
+    let end = first + table.columns().len();
+    if table == BackupTable::Terms {
+        columns.extend(["lexemes", "repeated_terms"]);
+        values.extend([format!("(x->>{end})::tsvector"), format!("(x->>{})::jsonb", end + 1)]);
+    } else if table == BackupTable::Jobs {
+        columns.push("ticket");
+        values.push(format!("(x->>{end})::uuid"));
+    }
+    let source = if is_of_record { " JOIN records r ON r.ns = (x->>0)::uuid AND r.id = (x->>2)::uuid" } else { "" };
+    // A new store has metadata already.
+    let replaces = table == BackupTable::IndexMetadata;
+    let conflict = if replaces { " ON CONFLICT (part) DO UPDATE SET made_by = excluded.made_by" } else { "" };
+    let (columns, values) = (columns.join(", "), values.join(", "));
+    format!("INSERT INTO {name} ({columns}) SELECT {values} FROM {rows}{source}{conflict}")
+}
+
+/// Returns the SQL of the value of a column, from an element of the array of a row.
+fn inserted_value(element: usize, cell: CellType) -> String {
+    let text = format!("x->>{element}");
+    match cell {
+        CellType::Integer => format!("({text})::bigint"),
+        CellType::Boolean => format!("({text})::int <> 0"),
+        CellType::Text => text,
+        CellType::Bytes | CellType::PackedTerms => format!("decode({text}, 'hex')"),
+        CellType::Id => format!("({text})::uuid"),
+        CellType::Vector => format!("({text})::vector"),
+        CellType::TextList => format!("ARRAY(SELECT json_array_elements_text(({text})::json))"),
+        CellType::IdList => format!(
+            "ARRAY(SELECT substr({text}, 1 + 32 * i, 32)::uuid FROM generate_series(0, length({text}) / 32 - 1) i
+                   ORDER BY i)"
         ),
-        // Records are written as records.
-        BackupTable::Records => "",
-        BackupTable::Tombstones => statement!(
-            "tombstones (ns, scope, id, content_hash, deleted_at, cascade_deleted)",
-            "(x->>0)::uuid, (x->>1)::uuid, (x->>2)::uuid, decode(x->>3, 'hex'), (x->>4)::bigint, (x->>5)::int <> 0"
-        ),
-        BackupTable::BlockedContents => statement!(
-            "blocked_contents (ns, content_hash, cascade_deleted)",
-            "(x->>0)::uuid, decode(x->>2, 'hex'), (x->>3)::int <> 0"
-        ),
-        BackupTable::Terms => of_record!(
-            "keyword_documents (ns, id, scope, length, terms, counts, lexemes, repeated_terms)",
-            "(x->>3)::bigint, decode(x->>4, 'hex'), decode(x->>5, 'hex'), (x->>6)::tsvector, (x->>7)::jsonb"
-        ),
-        BackupTable::Vectors => of_record!("vectors (ns, id, scope, embedding)", "(x->>3)::vector"),
-        BackupTable::SecondVectors => of_record!("secondary_vectors (ns, id, scope, embedding)", "(x->>3)::vector"),
-        BackupTable::Tokens => {
-            "UPDATE vectors v SET tokens = decode(x->>3, 'hex') FROM json_array_elements($1::text::json) AS j (x)
-             WHERE v.ns = (x->>0)::uuid AND v.id = (x->>2)::uuid"
-        }
-        BackupTable::SecondTokens => {
-            "UPDATE secondary_vectors v SET tokens = decode(x->>3, 'hex')
-             FROM json_array_elements($1::text::json) AS j (x)
-             WHERE v.ns = (x->>0)::uuid AND v.id = (x->>2)::uuid"
-        }
-        BackupTable::Entities => {
-            of_record!("graph_entities (ns, id, scope, entity, name, kind)", "(x->>3)::uuid, x->>4, x->>5")
-        }
-        BackupTable::Aliases => {
-            of_record!("graph_aliases (ns, id, scope, entity, alias, name)", "(x->>3)::uuid, (x->>4)::uuid, x->>5")
-        }
-        BackupTable::Relations => of_record!(
-            "graph_edges (ns, id, scope, number, source, relation, target, valid_from, valid_until, rule)",
-            "(x->>3)::int, (x->>4)::uuid, x->>5, (x->>6)::uuid, (x->>7)::bigint, (x->>8)::bigint, x->>9"
-        ),
-        BackupTable::SynonymGroups => statement!(
-            "synonym_groups (ns, term, members, category)",
-            "(x->>0)::uuid, x->>2, ARRAY(SELECT json_array_elements_text((x->>3)::json)), x->>4"
-        ),
-        BackupTable::SynonymVerdicts => statement!(
-            "synonym_verdicts (ns, first, second, accepted)",
-            "(x->>0)::uuid, x->>2, x->>3, (x->>4)::int <> 0"
-        ),
-        BackupTable::Queue => statement!(
-            "jobs (ns, job, id, queued_at, attempts, reason, leased_until, ticket)",
-            "(x->>0)::uuid, x->>2, (x->>3)::uuid, (x->>4)::bigint, (x->>5)::bigint, x->>6,
-             CASE (x->>7)::int WHEN 0 THEN -9223372036854775808 ELSE 9223372036854775807 END, (x->>8)::uuid"
-        ),
-        BackupTable::AuditChains => statement!(
-            "audit_chains (tenant, sequence, hash, pruned_sequence, pruned_hash)",
-            "x->>2, (x->>3)::bigint, decode(x->>4, 'hex'), (x->>5)::bigint, decode(x->>6, 'hex')"
-        ),
-        BackupTable::AuditLog => statement!(
-            "audit_log (tenant, sequence, written_at, actor_key, actor_agent, action, operation, username, agent,
-                session, branch, records, record_count, failed_entry, error, previous_hash, hash)",
-            "x->>2, (x->>3)::bigint, (x->>4)::bigint, x->>5, x->>6, x->>7, x->>8, x->>9, x->>10, x->>11, x->>12,
-             ARRAY(SELECT substr(x->>13, 1 + 32 * i, 32)::uuid FROM generate_series(0, length(x->>13) / 32 - 1) i
-                   ORDER BY i),
-             (x->>14)::bigint, (x->>15)::bigint, x->>16, decode(x->>17, 'hex'), decode(x->>18, 'hex')"
-        ),
+        CellType::Position => format!("({text})::int"),
+        CellType::IsDead => format!("CASE ({text})::int WHEN 0 THEN {LEASE_FREE} ELSE {LEASE_DEAD} END"),
     }
 }
 
@@ -255,7 +216,7 @@ pub(super) async fn write(
         return row::insert(connection, row::json_chunks(&records)?).await;
     }
     let rows = rows.iter().map(|row| json_row(table, row)).collect::<Result<Vec<Value>, _>>()?;
-    sqlx::query(insert(table)).bind(Value::Array(rows).to_string()).execute(connection).await?;
+    sqlx::query(AssertSqlSafe(insert(table))).bind(Value::Array(rows).to_string()).execute(connection).await?;
     Ok(())
 }
 
@@ -285,7 +246,7 @@ fn json_row(table: BackupTable, row: &BackupRow) -> Result<Value, PostgresError>
             let (lexemes, repeated_terms) = lexemes_and_repeated_terms(scope, cells)?;
             values.extend([json!(lexemes), json!(repeated_terms)]);
         }
-        (BackupTable::Queue, _) => values.push(json!(Uuid::now_v7())),
+        (BackupTable::Jobs, _) => values.push(json!(Uuid::now_v7())),
         _ => {}
     }
     Ok(Value::Array(values))

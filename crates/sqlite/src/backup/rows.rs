@@ -1,9 +1,11 @@
 //! Reads and writes the rows of a backup.
 
+use std::sync::LazyLock;
+
 use memory_engine_core::Scope;
 use memory_engine_sql::{
-    backup::{BackupRow, BackupTable, Cell, RowContent},
-    rows::LEASE_FREE,
+    backup::{BackupRow, BackupTable, Cell, CellType, Column, RowContent, RowOwner},
+    rows::{LEASE_DEAD, LEASE_FREE},
 };
 use rusqlite::{
     Connection, Row, params_from_iter,
@@ -22,147 +24,94 @@ use crate::{
 /// The number of columns of a scope: tenant, user, agent, session and branch.
 const SCOPE_COLUMNS: usize = 5;
 
-macro_rules! of_record {
-    ($columns:literal, $table:literal) => {
-        concat!(
-            "SELECT t.name, n.user, '', '', '', r.id, ",
-            $columns,
-            " FROM ",
-            $table,
-            " x JOIN records r ON r.record = x.record JOIN namespaces n ON n.namespace = r.namespace
-             JOIN tenants t ON t.tenant = n.tenant"
-        )
+/// Returns the statement that selects the rows of a table: five columns of the scope, the id of the record if the row
+/// belongs to one, and the columns of the table.
+fn select(table: BackupTable) -> String {
+    if table == BackupTable::Records {
+        return selected!("").to_owned();
+    }
+    let owner = match table.owner() {
+        RowOwner::Database => "'', '', '', '', ''",
+        RowOwner::Namespace => "t.name, n.user, '', '', ''",
+        RowOwner::Scope => "t.name, n.user, s.agent, s.session, s.branch",
+        RowOwner::Record => "t.name, n.user, '', '', '', r.id",
     };
+    let joined = match table.owner() {
+        RowOwner::Database => "",
+        RowOwner::Namespace => " JOIN namespaces n ON n.namespace = x.namespace",
+        RowOwner::Scope => " JOIN scopes s ON s.scope = x.scope JOIN namespaces n ON n.namespace = x.namespace",
+        RowOwner::Record => " JOIN records r ON r.record = x.record JOIN namespaces n ON n.namespace = r.namespace",
+    };
+    let tenants = if joined.is_empty() { "" } else { " JOIN tenants t ON t.tenant = n.tenant" };
+    let columns: String = table.columns().iter().map(|column| format!(", {}", selected_value(column))).collect();
+    let (name, condition) = (table.name(), table.condition());
+    let order = if table == BackupTable::Jobs { " ORDER BY x.ticket" } else { "" };
+    format!("SELECT {owner}{columns} FROM {name} x{joined}{tenants}{condition}{order}")
 }
 
-macro_rules! of_namespace {
-    ($columns:literal, $table:literal) => {
-        concat!(
-            "SELECT t.name, n.user, '', '', '', ",
-            $columns,
-            " FROM ",
-            $table,
-            " x JOIN namespaces n ON n.namespace = x.namespace JOIN tenants t ON t.tenant = n.tenant"
-        )
-    };
-}
-
-/// Returns the statement that selects the rows of a table: five columns of the scope, and the values.
-fn select(table: BackupTable) -> &'static str {
-    match table {
-        BackupTable::IndexMetadata => {
-            "SELECT '', '', '', '', '', part, made_by FROM index_metadata
-             WHERE part IN ('keywords', 'embedding', 'reembedding', 'serving table', 'views')"
+/// Returns the SQL of the cell of a column.
+fn selected_value(column: &Column) -> String {
+    let name = column.name;
+    match column.cell {
+        CellType::PackedTerms => format!("CAST(x.{name} AS BLOB)"),
+        CellType::TextList => format!("json(x.{name})"),
+        CellType::Position => {
+            "(SELECT count(*) FROM graph_edges e WHERE e.record = x.record AND e.edge < x.edge)".to_owned()
         }
-        BackupTable::Records => selected!(""),
-        BackupTable::Tombstones => {
-            "SELECT t.name, n.user, s.agent, s.session, s.branch, x.id, x.content_hash, x.deleted_at, x.cascade_deleted
-             FROM tombstones x JOIN scopes s ON s.scope = x.scope JOIN namespaces n ON n.namespace = x.namespace
-             JOIN tenants t ON t.tenant = n.tenant"
-        }
-        BackupTable::BlockedContents => of_namespace!("x.content_hash, x.cascade_deleted", "blocked_contents"),
-        BackupTable::Terms => of_record!("x.length, CAST(x.terms AS BLOB), x.counts", "keyword_documents"),
-        BackupTable::Vectors => of_record!("x.vector", "vectors"),
-        BackupTable::SecondVectors => of_record!("x.vector", "secondary_vectors"),
-        BackupTable::Tokens => of_record!("x.tokens", "vector_tokens"),
-        BackupTable::SecondTokens => of_record!("x.tokens", "secondary_vector_tokens"),
-        BackupTable::Entities => of_record!("x.entity, x.name, x.kind", "graph_entities"),
-        BackupTable::Aliases => of_record!("x.entity, x.alias, x.name", "graph_aliases"),
-        BackupTable::Relations => of_record!(
-            "(SELECT count(*) FROM graph_edges e WHERE e.record = x.record AND e.edge < x.edge), x.source, x.relation,
-             x.target, x.valid_from, x.valid_until, x.rule",
-            "graph_edges"
-        ),
-        BackupTable::SynonymGroups => of_namespace!("x.term, json(x.members), x.category", "synonym_groups"),
-        BackupTable::SynonymVerdicts => of_namespace!("x.first, x.second, x.accepted", "synonym_verdicts"),
-        BackupTable::Queue => {
-            "SELECT t.name, n.user, '', '', '', x.job, r.id, x.queued_at, x.attempts, x.reason,
-                    x.leased_until = 9223372036854775807
-             FROM jobs x JOIN records r ON r.record = x.record JOIN namespaces n ON n.namespace = r.namespace
-             JOIN tenants t ON t.tenant = n.tenant ORDER BY x.ticket"
-        }
-        BackupTable::AuditChains => {
-            "SELECT '', '', '', '', '', tenant, sequence, hash, pruned_sequence, pruned_hash FROM audit_chains"
-        }
-        BackupTable::AuditLog => {
-            "SELECT '', '', '', '', '', tenant, sequence, written_at, actor_key, actor_agent, action, operation, user,
-                    agent, session, branch, records, record_count, failed_entry, error, previous_hash, hash
-             FROM audit_log ORDER BY tenant, sequence"
-        }
+        CellType::IsDead => format!("x.{name} = {LEASE_DEAD}"),
+        CellType::Integer
+        | CellType::Boolean
+        | CellType::Text
+        | CellType::Bytes
+        | CellType::Id
+        | CellType::Vector
+        | CellType::IdList => format!("x.{name}"),
     }
 }
+
+/// The statements that insert a row of each table, in the order of [`BackupTable::ALL`].
+static INSERTS: LazyLock<Vec<String>> = LazyLock::new(|| BackupTable::ALL.iter().copied().map(insert).collect());
 
 /// Returns the statement that inserts a row of a table other than `records`. `?1` and `?2` are the numbers of the
-/// namespace and the scope; the values follow. Not every statement uses all of them.
-fn insert(table: BackupTable) -> &'static str {
-    match table {
-        BackupTable::IndexMetadata => "INSERT OR REPLACE INTO index_metadata (part, made_by) SELECT ?3, ?4",
-        // Records are written as records.
-        BackupTable::Records => "",
-        BackupTable::Tombstones => {
-            "INSERT INTO tombstones (namespace, scope, id, content_hash, deleted_at, cascade_deleted)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+/// namespace and the scope; the cells follow.
+fn insert(table: BackupTable) -> String {
+    let (owner, owner_values): (&[&str], &[&str]) = match (table.owner(), table) {
+        (RowOwner::Database, _) => (&[], &[]),
+        (RowOwner::Namespace, _) => (&["namespace"], &["?1"]),
+        (RowOwner::Scope, _) => (&["namespace", "scope"], &["?1", "?2"]),
+        (RowOwner::Record, BackupTable::Tokens | BackupTable::SecondTokens | BackupTable::Jobs) => {
+            (&["record"], &["r.record"])
         }
-        BackupTable::BlockedContents => {
-            "INSERT INTO blocked_contents (namespace, content_hash, cascade_deleted) SELECT ?1, ?3, ?4"
+        (RowOwner::Record, BackupTable::Terms | BackupTable::Vectors | BackupTable::SecondVectors) => {
+            (&["record", "id", "scope"], &["r.record", "r.id", "r.scope"])
         }
-        BackupTable::Terms => {
-            "INSERT INTO keyword_documents (record, id, scope, length, terms, counts)
-             SELECT r.record, r.id, r.scope, ?4, CAST(?5 AS TEXT), ?6 FROM records r
-             WHERE r.id = ?3 AND r.namespace = ?1"
-        }
-        BackupTable::Vectors => {
-            "INSERT INTO vectors (record, id, scope, vector) SELECT r.record, r.id, r.scope, ?4 FROM records r
-             WHERE r.id = ?3 AND r.namespace = ?1"
-        }
-        BackupTable::SecondVectors => {
-            "INSERT INTO secondary_vectors (record, id, scope, vector) SELECT r.record, r.id, r.scope, ?4 FROM records r
-             WHERE r.id = ?3 AND r.namespace = ?1"
-        }
-        BackupTable::Tokens => {
-            "INSERT INTO vector_tokens (record, tokens) SELECT r.record, ?4 FROM records r
-             WHERE r.id = ?3 AND r.namespace = ?1"
-        }
-        BackupTable::SecondTokens => {
-            "INSERT INTO secondary_vector_tokens (record, tokens) SELECT r.record, ?4 FROM records r
-             WHERE r.id = ?3 AND r.namespace = ?1"
-        }
-        BackupTable::Entities => {
-            "INSERT INTO graph_entities (record, entity, scope, name, kind) SELECT r.record, ?4, r.scope, ?5, ?6
-             FROM records r WHERE r.id = ?3 AND r.namespace = ?1"
-        }
-        BackupTable::Aliases => {
-            "INSERT INTO graph_aliases (record, entity, alias, scope, name) SELECT r.record, ?4, ?5, r.scope, ?6
-             FROM records r WHERE r.id = ?3 AND r.namespace = ?1"
-        }
-        // The number of a relation is its place among those of its record, which are written in this order.
-        BackupTable::Relations => {
-            "INSERT INTO graph_edges (record, source, relation, target, scope, valid_from, valid_until, rule)
-             SELECT r.record, ?5, ?6, ?7, r.scope, ?8, ?9, ?10
-             FROM records r WHERE r.id = ?3 AND r.namespace = ?1"
-        }
-        BackupTable::SynonymGroups => {
-            "INSERT INTO synonym_groups (namespace, term, members, category) SELECT ?1, ?3, ?4, ?5"
-        }
-        BackupTable::SynonymVerdicts => {
-            "INSERT INTO synonym_verdicts (namespace, first, second, accepted) SELECT ?1, ?3, ?4, ?5"
-        }
-        BackupTable::Queue => {
-            "INSERT INTO jobs (job, record, queued_at, attempts, reason, leased_until)
-             SELECT ?3, r.record, ?5, ?6, ?7, CASE WHEN ?8 THEN 9223372036854775807 ELSE ?9 END
-             FROM records r WHERE r.id = ?4 AND r.namespace = ?1"
-        }
-        BackupTable::AuditChains => {
-            "INSERT INTO audit_chains (tenant, sequence, hash, pruned_sequence, pruned_hash)
-             SELECT ?3, ?4, ?5, ?6, ?7"
-        }
-        BackupTable::AuditLog => {
-            "INSERT INTO audit_log (tenant, sequence, written_at, actor_key, actor_agent, action, operation, user,
-                agent, session, branch, records, record_count, failed_entry, error, previous_hash, hash)
-             SELECT ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19
-            "
-        }
+        (RowOwner::Record, _) => (&["record", "scope"], &["r.record", "r.scope"]),
+    };
+    let is_of_record = table.owner() == RowOwner::Record;
+    let first = if is_of_record { 4 } else { 3 };
+    let mut names: Vec<&str> = owner.to_vec();
+    let mut values: Vec<String> = owner_values.iter().map(|value| (*value).to_owned()).collect();
+    for (parameter, column) in (first..).zip(table.columns()) {
+        values.push(match column.cell {
+            CellType::Position => continue,
+            CellType::PackedTerms => format!("CAST(?{parameter} AS TEXT)"),
+            CellType::IsDead => format!("CASE WHEN ?{parameter} THEN {LEASE_DEAD} ELSE {LEASE_FREE} END"),
+            CellType::Integer
+            | CellType::Boolean
+            | CellType::Text
+            | CellType::Bytes
+            | CellType::Id
+            | CellType::Vector
+            | CellType::TextList
+            | CellType::IdList => format!("?{parameter}"),
+        });
+        names.push(column.name);
     }
+    let (name, names, values) = (table.name(), names.join(", "), values.join(", "));
+    let source = if is_of_record { " FROM records r WHERE r.id = ?3 AND r.namespace = ?1" } else { "" };
+    // A new store has metadata already.
+    let verb = if table == BackupTable::IndexMetadata { "INSERT OR REPLACE" } else { "INSERT" };
+    format!("{verb} INTO {name} ({names}) SELECT {values}{source}")
 }
 
 /// Reads all rows of a file of the current schema, table by table.
@@ -170,8 +119,8 @@ pub(crate) fn read(
     connection: &Connection,
     mut sink: impl FnMut(BackupRow) -> Result<(), SqliteError>,
 ) -> Result<(), SqliteError> {
-    for table in BackupTable::ALL {
-        let mut statement = connection.prepare(select(table))?;
+    for table in BackupTable::ALL.iter().copied() {
+        let mut statement = connection.prepare(&select(table))?;
         let columns = statement.column_count();
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -215,14 +164,13 @@ pub(crate) fn write(connection: &Connection, row: BackupRow) -> Result<(), Sqlit
     let address = row.scope.as_ref().map(|scope: &Scope| scopes::get_or_create(connection, scope)).transpose()?;
     let number = |number: Option<i64>| number.map_or(Value::Null, Value::Integer);
     let owner = [number(address.map(|address| address.namespace)), number(address.map(|address| address.scope))];
-    let lease = (row.table == BackupTable::Queue).then_some(Value::Integer(LEASE_FREE));
     let values = cells.into_iter().map(|cell| match cell {
         Cell::Null => Value::Null,
         Cell::Integer(number) => Value::Integer(number),
         Cell::Text(text) => Value::Text(text),
         Cell::Bytes(bytes) => Value::Blob(bytes),
     });
-    let parameters = params_from_iter(owner.into_iter().chain(values).chain(lease));
-    connection.prepare_cached(insert(row.table))?.execute(parameters)?;
+    let parameters = params_from_iter(owner.into_iter().chain(values));
+    connection.prepare_cached(&INSERTS[row.table as usize])?.execute(parameters)?;
     Ok(())
 }
