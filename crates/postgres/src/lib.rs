@@ -2,11 +2,11 @@
 
 mod audit;
 mod backup;
-mod checkup;
 mod database;
 mod events;
 mod filter_sql;
 mod graph;
+mod health_check;
 mod keywords;
 mod options;
 mod queue;
@@ -21,13 +21,13 @@ mod vectors;
 #[doc(hidden)]
 pub use backup::tables;
 pub use backup::{BackupMessage, fingerprint, receive_backup, send_backup};
-pub use checkup::{checkup, checkup_with_progress, namespaces, repair};
 pub use database::migration::{
     MigrationStatus, SCHEMA, install_views, migrate_down, migrate_up, migration_status, remove_views,
 };
 pub use events::{EventQuery, MemoryEvent};
 #[doc(hidden)]
 pub use filter_sql::compiled_filter;
+pub use health_check::{checkup, checkup_with_progress, namespaces, repair};
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};
 pub use options::PostgresOptions;
 pub use records::explain::Lookup;

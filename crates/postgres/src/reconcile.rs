@@ -14,7 +14,7 @@ use crate::{
     options::PostgresOptions,
     queue::job_rows,
     vectors::{
-        generations,
+        embedding_versions,
         vector_index::{IndexState, SMALL_TABLE_VECTORS, VectorIndex},
         vector_store,
     },
@@ -72,7 +72,7 @@ async fn reconcile_indexes(
                 match index {
                     Index::Keywords => keyword_store::clear(connection).await?,
                     Index::Embedding => {
-                        generations::drop_second(connection).await?;
+                        embedding_versions::drop_second(connection).await?;
                         let table = index_metadata::read_versions(connection).await?.table;
                         vector_store::clear(connection, table).await?;
                     }

@@ -1,4 +1,4 @@
-pub(crate) mod generations;
+pub(crate) mod embedding_versions;
 pub(crate) mod index_builder;
 pub(crate) mod vector_index;
 pub(crate) mod vector_search;

@@ -1,3 +1,3 @@
 mod job_queue;
+pub(crate) mod job_rows;
 pub(crate) mod lease_owner;
-pub(crate) mod queue_rows;

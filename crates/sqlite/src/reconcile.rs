@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::{
     database::{error::SqliteError, index_metadata},
     keywords::keyword_store,
-    queue::queue_rows,
+    queue::job_rows,
     vectors::{embedding_versions, vector_store},
 };
 
@@ -45,7 +45,7 @@ pub(crate) fn reconcile(
                         vector_store::clear(connection, index_metadata::versions(connection)?.table)?;
                     }
                 }
-                queue_rows::requeue(connection, None, None, index.job(), now)?;
+                job_rows::requeue(connection, None, None, index.job(), now)?;
             }
         }
         index_metadata::write(connection, index.job().as_str(), metadata.maker(index))?;

@@ -23,7 +23,7 @@ use crate::{
     records::{delete, derivations, groups, periods, put, read, row, scan, scopes::CoveredScope, tombstones},
     residue,
     store::PostgresStore,
-    vectors::{generations, vector_search, vector_store},
+    vectors::{embedding_versions, vector_search, vector_store},
 };
 
 #[async_trait]
@@ -250,32 +250,36 @@ impl GenerationStore for PostgresStore {
 
     async fn generations(&self) -> Result<Generations> {
         let servers = ReadServers::primary_only(self.primary());
-        with_reader!(from servers, "generations", |connection| generations::count(connection).await)
+        with_reader!(from servers, "generations", |connection| embedding_versions::count(connection).await)
     }
 
     async fn begin(&self) -> Result<u64> {
         let now = self.clock().now();
         with_transaction!(self, "reindex", |connection| {
-            generations::begin(connection, self.metadata(), self.index()).await
+            embedding_versions::begin(connection, self.metadata(), self.index()).await
         })?;
-        with_transaction!(self, "reindex", |connection| generations::queue_missing(connection, self.metadata(), now)
-            .await)
+        with_transaction!(self, "reindex", |connection| embedding_versions::queue_missing(
+            connection,
+            self.metadata(),
+            now
+        )
+        .await)
     }
 
     async fn switch(&self, missing_allowed: u64) -> Result<bool> {
         let now = self.clock().now();
         let can_cut_over = with_transaction!(self, "reindex", |connection| {
-            generations::can_cut_over(connection, self.metadata(), missing_allowed).await
+            embedding_versions::can_cut_over(connection, self.metadata(), missing_allowed).await
         })?;
         if !can_cut_over {
             return Ok(false);
         }
         with_transaction!(self, "reindex", |connection| {
-            generations::cut_over(connection, self.metadata(), missing_allowed, now).await
+            embedding_versions::cut_over(connection, self.metadata(), missing_allowed, now).await
         })
     }
 
     async fn drop_second(&self) -> Result<Option<String>> {
-        with_transaction!(self, "reindex", |connection| generations::drop_second(connection).await)
+        with_transaction!(self, "reindex", |connection| embedding_versions::drop_second(connection).await)
     }
 }

@@ -22,7 +22,7 @@ use tokio::{
 use crate::{
     database::{error::PostgresError, index_metadata, migration, server::ServerConfig},
     vectors::{
-        generations,
+        embedding_versions,
         vector_index::{IndexState, VectorIndex, index_name},
     },
 };
@@ -118,7 +118,7 @@ impl Build {
             // The server cannot build an index of a partitioned table while writes continue.
             IndexState::Missing { .. } | IndexState::Outdated => {
                 let mut transaction = connection.begin().await?;
-                generations::create_index(&mut transaction, &self.metadata, &self.index).await?;
+                embedding_versions::create_index(&mut transaction, &self.metadata, &self.index).await?;
                 transaction.commit().await?;
             }
         }

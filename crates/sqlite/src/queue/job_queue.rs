@@ -12,7 +12,7 @@ use rusqlite::Connection;
 
 use crate::{
     database::writer::{Durability, Residue},
-    queue::queue_rows,
+    queue::job_rows,
     records::scopes::CoveredScope,
     store::SqliteStore,
 };
@@ -25,7 +25,7 @@ impl JobQueue for SqliteStore {
     async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
         let now = self.clock().now();
         let owner = self.lease_owner();
-        let claim = move |connection: &Connection| queue_rows::claim(connection, job, limit, lease, now, &owner);
+        let claim = move |connection: &Connection| job_rows::claim(connection, job, limit, lease, now, &owner);
         if lease.is_zero() {
             return self.read("claim", claim).await;
         }
@@ -36,14 +36,14 @@ impl JobQueue for SqliteStore {
         let claimed: Vec<_> = pending.iter().map(|item| (item.job, item.ticket)).collect();
         let now = self.clock().now();
         let residue = |_: &()| Residue::None;
-        let extend = move |connection: &Connection| queue_rows::extend_lease(connection, &claimed, lease, now);
+        let extend = move |connection: &Connection| job_rows::extend_lease(connection, &claimed, lease, now);
         self.write_with(Durability::Deferred, "extend lease", residue, extend).await
     }
 
     async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
         let done = done.to_vec();
         let residue = |_: &Vec<bool>| Residue::None;
-        let complete = move |connection: &Connection| queue_rows::complete(connection, &done);
+        let complete = move |connection: &Connection| job_rows::complete(connection, &done);
         self.write_with(Durability::Deferred, "complete", residue, complete).await
     }
 
@@ -51,7 +51,7 @@ impl JobQueue for SqliteStore {
         let failures = failures.to_vec();
         let now = self.clock().now();
         let residue = |_: &()| Residue::None;
-        let fail = move |connection: &Connection| queue_rows::fail(connection, &failures, now);
+        let fail = move |connection: &Connection| job_rows::fail(connection, &failures, now);
         self.write_with(Durability::Deferred, "fail", residue, fail).await
     }
 
@@ -59,7 +59,7 @@ impl JobQueue for SqliteStore {
         let scope = scope.clone();
         self.read("failures", move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(Vec::new()),
-            Some(covered) => queue_rows::failures(connection, &covered, limit),
+            Some(covered) => job_rows::failures(connection, &covered, limit),
         })
         .await
     }
@@ -72,7 +72,7 @@ impl JobQueue for SqliteStore {
         self.write("enqueue", residue, move |connection| {
             let Some(covered) = CoveredScope::of(connection, &scope)? else { return Ok(0) };
             let queued = ids.chunks(MAX_STATEMENT_IDS);
-            queued.map(|ids| queue_rows::requeue(connection, Some(&covered), Some(ids), job, now)).sum()
+            queued.map(|ids| job_rows::requeue(connection, Some(&covered), Some(ids), job, now)).sum()
         })
         .await
     }
@@ -83,7 +83,7 @@ impl JobQueue for SqliteStore {
         let residue = |_: &u64| Residue::None;
         self.write("requeue", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
-            Some(covered) => queue_rows::requeue(connection, Some(&covered), None, job, now),
+            Some(covered) => job_rows::requeue(connection, Some(&covered), None, job, now),
         })
         .await
     }

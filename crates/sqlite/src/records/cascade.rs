@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use crate::{
     database::error::SqliteError,
-    queue::queue_rows,
+    queue::job_rows,
     records::{change::Changes, derivations, row},
 };
 
@@ -35,7 +35,7 @@ pub(crate) fn remove_derived_records(
     // After all removals, so that no source is queued that is removed itself.
     for (job, source) in write::source_jobs(derived.values().map(|stored| &stored.stub), sources) {
         if let Some(current) = row::current(connection, namespace, source)?.filter(|source| source.indexed) {
-            queue_rows::enqueue(connection, current.row, job, deleted_at)?;
+            job_rows::enqueue(connection, current.row, job, deleted_at)?;
         }
     }
     Ok(derived.into_keys().collect())

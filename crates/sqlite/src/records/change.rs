@@ -12,7 +12,7 @@ use crate::{
     database::error::SqliteError,
     graph::graph_rows,
     keywords::keyword_store,
-    queue::queue_rows,
+    queue::job_rows,
     records::{
         derivations,
         row::{self, StoredRecord},
@@ -128,7 +128,7 @@ impl<'c> Changes<'c> {
             change_log::append(self.connection, row)?;
         }
         for job in &entries.jobs {
-            queue_rows::enqueue(self.connection, row, *job, self.now)?;
+            job_rows::enqueue(self.connection, row, *job, self.now)?;
         }
         Ok(())
     }
@@ -205,6 +205,6 @@ fn remove_index_entries(connection: &Connection, row: i64) -> Result<RemovalCoun
     if removed.keywords + removed.vectors > 0 {
         change_log::append(connection, row)?;
     }
-    removed.queued = queue_rows::dequeue(connection, row)?;
+    removed.queued = job_rows::dequeue(connection, row)?;
     Ok(removed)
 }

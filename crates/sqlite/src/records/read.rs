@@ -10,7 +10,7 @@ use crate::{
     cache::addresses::AddressCache,
     database::error::SqliteError,
     database::statement::Statement,
-    queue::queue_rows,
+    queue::job_rows,
     records::groups,
     records::row::{self, columns},
     records::scopes::{self, CoveredScope},
@@ -135,7 +135,7 @@ pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, Sql
     let mut stats = Stats::default();
     let Some(covered) = CoveredScope::of(connection, scope)? else { return Ok(stats) };
     rows::add_groups(&mut stats, groups::read(connection, &covered)?);
-    queue_rows::count(connection, &covered, &mut stats)?;
+    job_rows::count(connection, &covered, &mut stats)?;
     let mut statement =
         Statement::new("SELECT count(*) FROM tombstones b CROSS JOIN scopes s ON s.scope = b.scope WHERE ");
     covered.push_namespace_condition("b.namespace", &mut statement);

@@ -17,8 +17,8 @@ use memory_engine_sql::{
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::{
-    checkup::{contents::WrongContents, schema_objects::SchemaDifferences},
     database::{error::PostgresError, index_metadata, migration, secret_url::SecretUrl, server::ServerConfig},
+    health_check::{contents::WrongContents, schema_objects::SchemaDifferences},
     options::PostgresOptions,
 };
 

@@ -6,13 +6,13 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use uuid::Uuid;
 
 use crate::{
-    checkup::{
+    database::{error::PostgresError, index_metadata, migration},
+    health_check::{
         content_checks,
         contents::{WrongContents, WrongRows, hash_and_folded_text},
         schema_objects::SchemaDifferences,
     },
-    database::{error::PostgresError, index_metadata, migration},
-    vectors::{generations, vector_index::VectorIndex},
+    vectors::{embedding_versions, vector_index::VectorIndex},
 };
 
 /// Maximum number of passes over the contents. A pass repairs at most some thousand rows of a kind.
@@ -158,7 +158,7 @@ async fn in_transaction(connection: &mut PgConnection, statements: &str) -> Resu
 
 async fn begin(connection: &mut PgConnection) -> Result<(), PostgresError> {
     sqlx::raw_sql("BEGIN").execute(&mut *connection).await?;
-    generations::lock_indexes_and_writes(connection).await
+    embedding_versions::lock_indexes_and_writes(connection).await
 }
 
 /// Commits the transaction, or rolls it back after an error.
