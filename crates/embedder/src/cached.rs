@@ -88,6 +88,8 @@ impl Embedder for CachedEmbedder {
         if !missing.is_empty() || texts.is_empty() {
             let new_texts: Vec<&str> = missing.iter().map(|index| texts[*index]).collect();
             let encodings = self.inner.embed_with_tokens(&new_texts, purpose).await?;
+            // A wrong answer in the cache would be the answer to every retry.
+            TextEncoding::check_batch(self.space(), new_texts.len(), &encodings)?;
             let mut cache = self.cache.lock();
             for (index, encoding) in missing.into_iter().zip(encodings) {
                 let key = keys[index];
@@ -97,8 +99,8 @@ impl Embedder for CachedEmbedder {
                 }
             }
         }
-        let too_few = || Error::new(ErrorKind::Internal, "embed", "the embedder returned fewer vectors than texts");
-        found.into_iter().map(|encoding| encoding.ok_or_else(too_few)).collect()
+        let missing = || Error::new(ErrorKind::Internal, "embed", "a text has no vector");
+        found.into_iter().map(|encoding| encoding.ok_or_else(missing)).collect()
     }
 }
 
@@ -149,6 +151,55 @@ mod tests {
         embed(&["a"], Purpose::Query);
         assert_eq!(embedded_texts(), 4, "another purpose is embedded separately");
         assert_eq!(embed(&[], Purpose::Query), []);
+    }
+
+    /// Answers the first call wrongly: the vectors that `spoil` leaves of the right ones.
+    #[derive(Debug)]
+    struct SpoiledEmbedder {
+        inner: CountingEmbedder,
+        spoil: fn(Vec<Embedding>) -> Vec<Embedding>,
+    }
+
+    #[async_trait]
+    impl Embedder for SpoiledEmbedder {
+        fn space(&self) -> &EmbeddingSpace {
+            self.inner.space()
+        }
+        fn max_batch(&self) -> usize {
+            self.inner.max_batch()
+        }
+        fn semantic_weight(&self) -> f64 {
+            self.inner.semantic_weight()
+        }
+        fn score_floor(&self) -> f64 {
+            self.inner.score_floor()
+        }
+        async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
+            let is_first = self.inner.1.load(Ordering::Relaxed) == 0;
+            let vectors = self.inner.embed(texts, purpose).await?;
+            Ok(if is_first { (self.spoil)(vectors) } else { vectors })
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_wrong_answer_is_cached() {
+        let spoils: [fn(Vec<Embedding>) -> Vec<Embedding>; 4] = [
+            |vectors| vectors.into_iter().skip(1).collect(),
+            |vectors| vectors.iter().chain(&vectors).cloned().collect(),
+            |_| Vec::new(),
+            |vectors| vectors.into_iter().rev().enumerate().map(|(n, v)| if n == 0 { shorten(v) } else { v }).collect(),
+        ];
+        for spoil in spoils {
+            let cached = CachedEmbedder::new(SpoiledEmbedder { inner: CountingEmbedder::default(), spoil }, 1 << 20);
+            let embed = |texts: &[&str]| futures::executor::block_on(cached.embed(texts, Purpose::Document));
+            assert_eq!(embed(&["one", "two"]).unwrap_err().kind(), ErrorKind::DimensionMismatch);
+            let right = futures::executor::block_on(HashEmbedder::default().embed(&["one", "two"], Purpose::Document));
+            assert_eq!(embed(&["one", "two"]).unwrap(), right.unwrap());
+        }
+    }
+
+    fn shorten(vector: Embedding) -> Embedding {
+        Embedding::new(vector.values()[..4].to_vec()).unwrap()
     }
 
     #[test]

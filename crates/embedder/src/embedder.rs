@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_core::{Embedding, EmbeddingSpace, Error, MultiVector, Result, enum_names};
+use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, MultiVector, Result, enum_names};
 
 /// Embeds texts as vectors of one space.
 ///
@@ -96,6 +96,20 @@ impl TextEncoding {
     pub fn with_tokens(mut self, tokens: MultiVector) -> Self {
         self.tokens = Some(tokens);
         self
+    }
+
+    /// Checks the answer of an embedder to a batch: one vector for each text, in the dimensions of the space.
+    ///
+    /// # Errors
+    /// `DimensionMismatch` for another number of vectors, and for a vector of another length.
+    pub fn check_batch(space: &EmbeddingSpace, texts: usize, encodings: &[Self]) -> Result<()> {
+        if encodings.len() != texts {
+            let vectors = encodings.len();
+            let message =
+                format!("the embedder returned {vectors} vectors for {texts} texts; it must return one for each");
+            return Err(Error::new(ErrorKind::DimensionMismatch, "embed", message));
+        }
+        encodings.iter().try_for_each(|encoding| space.check("embed", &encoding.embedding))
     }
 
     /// Returns the approximate size in memory, for caches.

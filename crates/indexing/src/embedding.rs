@@ -48,13 +48,15 @@ impl EmbeddingBackend {
     /// As [`embed`](Self::embed), with the vectors of the tokens if the embedder offers them.
     ///
     /// # Errors
-    /// The embedder's error.
+    /// The embedder's error; `DimensionMismatch` if its answer is not one vector of its space for each text.
     pub async fn embed_with_tokens(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<TextEncoding>> {
         let embedder = Arc::clone(&self.embedder);
         let is_long = texts.iter().map(String::len).sum::<usize>() > INLINE_MAX_BYTES;
         let embed = async move {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            embedder.embed_with_tokens(&texts, purpose).await
+            let encodings = embedder.embed_with_tokens(&texts, purpose).await?;
+            TextEncoding::check_batch(embedder.space(), texts.len(), &encodings)?;
+            Ok(encodings)
         };
         if !is_long {
             return embed.await;
