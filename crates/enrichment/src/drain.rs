@@ -4,11 +4,15 @@ use std::time::Duration;
 
 use memory_engine_core::{Error, ErrorKind, Job, Result, Scope};
 use memory_engine_vector_store::GenerationRole;
+use tokio::time::Instant;
 
 use crate::worker::Worker;
 
 /// Interval of checks whether another process has finished its claimed jobs.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Time after an error of a service until [`Worker::drain`] returns it, unless an item gets done: three retries.
+const MAX_OUTAGE: Duration = Duration::from_secs(4);
 
 /// The progress of a call that does queued work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,7 +28,7 @@ impl Worker {
     /// number of items that were queued.
     ///
     /// Waits for items that another process has claimed. An item whose record is at fault becomes a dead letter after
-    /// five attempts.
+    /// five attempts. The error of an unreachable service is returned after 4 seconds without a finished item.
     ///
     /// # Errors
     /// The error of the embedder or the store; `Closed` once the worker stops. What was indexed before stays.
@@ -37,16 +41,27 @@ impl Worker {
         if total == 0 {
             return Ok(0);
         }
+        let mut fewest = total;
+        let mut outage: Option<(Error, Instant)> = None;
         loop {
             let outcome = self.run_all(|| true, |done| progress(Progress { done: done.min(total), total })).await;
             let remaining = self.queued(scope, &jobs).await?;
-            // If nothing remains in this scope, the error belongs to another one.
-            if remaining > 0 {
-                outcome?;
-            }
             progress(Progress { done: total.saturating_sub(remaining), total });
+            // If nothing remains in this scope, the error belongs to another one.
             if remaining == 0 {
                 return Ok(total);
+            }
+            if remaining < fewest {
+                (outage, fewest) = (None, remaining);
+            }
+            // The queue decides when a job is due again.
+            match outcome {
+                Ok(_) => {}
+                Err(error) if error.is_transient() => _ = outage.get_or_insert((error, Instant::now())),
+                Err(error) => return Err(error),
+            }
+            if let Some((error, _)) = outage.take_if(|(_, began)| began.elapsed() >= MAX_OUTAGE) {
+                return Err(error);
             }
             self.check_running("drain")?;
             tokio::time::sleep(POLL_INTERVAL).await;
