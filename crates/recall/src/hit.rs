@@ -111,8 +111,8 @@ impl HasRankTrace for RecallHit {
 }
 
 impl RecallHit {
-    /// A record that no retriever has scored.
-    pub(crate) fn without_scores(record: Record) -> Self {
+    /// Creates a hit without scores, that no retriever found. Tests of an application set its fields.
+    pub fn new(record: Record) -> Self {
         Self {
             record,
             relevant: false,

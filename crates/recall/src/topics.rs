@@ -349,7 +349,7 @@ impl RecallRun<'_> {
         for ((_, record), rank) in added.into_iter().zip(1..) {
             let list = if placed.iter().any(|hit| hit.record.id == record.id) { &mut placed } else { &mut others };
             let other = list.iter().position(|hit| hit.record.id == record.id).map(|index| list.remove(index));
-            let mut hit = other.unwrap_or_else(|| RecallHit::without_scores(record));
+            let mut hit = other.unwrap_or_else(|| RecallHit::new(record));
             hit.relevant = true;
             hit.relevance = hit.relevance.max(self.plan.options.min_relevance);
             hit.score = score;

@@ -152,7 +152,7 @@ impl RecallRun<'_> {
             waiting.iter_mut().filter_map(|slot| slot.take_if(|hit| states_it(hit))).collect();
         if is_added {
             let found = RetrieverHit { retriever: Retriever::Update, rank: 1, score: outdated.score };
-            let added = RecallHit { found_by: vec![found], ..RecallHit::without_scores(fact) };
+            let added = RecallHit { found_by: vec![found], ..RecallHit::new(fact) };
             current.insert(0, added);
         }
         for mut hit in current {

@@ -1,6 +1,6 @@
 //! Types of a fact: subject, slot, value, polarity and evidence.
 
-use memory_engine_core::{Error, RecordId, RuleId, Timestamp, enum_names};
+use memory_engine_core::{Error, Record, RecordId, RuleId, Timestamp, enum_names};
 use serde::{Deserialize, Serialize};
 
 use crate::fact::value_key::value_key;
@@ -9,8 +9,9 @@ use crate::fact::value_key::value_key;
 ///
 /// A slot is a property of a person, such as `home`, `allergy` or `like`. The name of some slots has a second part
 /// after a dot: `family.sister`, `favorite.food`, `plan.interview`.
+///
+/// A fact extractor of an application builds it by its fields, or by [`ExtractedFact::new`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct ExtractedFact {
     /// The person: [`ExtractedFact::USER`] or a name, with a relative after a dot, as in `user.sister`.
     pub subject: String,
@@ -58,6 +59,28 @@ impl ExtractedFact {
     pub const WISH: &'static str = "wish";
     /// The slot of a statement that the person asked to remember, if no other slot fits.
     pub const REMEMBERED: &'static str = "remembered";
+
+    /// Creates a fact that a turn states: of the user, positive, of kind `fact`, in a slot that holds many values, with
+    /// the whole text of the turn as evidence, and with confidence 0.9. `text` is the fact as a sentence.
+    pub fn new(slot: impl Into<String>, value: impl Into<String>, text: impl Into<String>, turn: &Record) -> Self {
+        Self {
+            subject: Self::USER.to_owned(),
+            slot: slot.into(),
+            value: value.into(),
+            polarity: Polarity::Positive,
+            cardinality: Cardinality::Many,
+            kind: FactKind::Fact,
+            valid_from: None,
+            valid_until: None,
+            said_at: turn.occurred_at,
+            sequence: turn.source.sequence,
+            evidence: vec![FactEvidence { record: turn.id, quote: turn.text.clone() }],
+            text: text.into(),
+            confidence: 0.9,
+            rule: None,
+            corrects: None,
+        }
+    }
 
     /// Returns the value without case, punctuation, articles and plural `s`, so that equal values compare as equal.
     pub fn value_key(&self) -> String {

@@ -59,9 +59,9 @@ impl SummaryRequest {
     }
 }
 
-/// A summary with the turns that it covers.
+/// A summary with the turns that it covers. A [`Summarizer`] of an application builds it by its fields, or by
+/// [`Summary::new`].
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Summary {
     /// The text. Empty if no sentence of the turns is suitable.
     pub text: String,
@@ -75,6 +75,14 @@ pub struct Summary {
     pub covered: Vec<RecordId>,
     /// The reason why the model failed. The text is then an extract. `None` if the model answered, or there is none.
     pub degraded: Option<Error>,
+}
+
+impl Summary {
+    /// Creates a summary of these turns, without a topic and names.
+    pub fn new(text: impl Into<String>, language: Language, covered: impl IntoIterator<Item = RecordId>) -> Self {
+        let covered = covered.into_iter().collect();
+        Self { text: text.into(), language, topic: None, entities: Vec::new(), covered, degraded: None }
+    }
 }
 
 /// Summarizes turns.
