@@ -42,7 +42,7 @@ use crate::{
 /// Embedders with at least this semantic weight are slow enough for their vectors to be cached.
 const CACHE_MIN_SEMANTIC_WEIGHT: f64 = 0.1;
 
-/// Builds a [`MemoryEngine`]. Default: everything in memory.
+/// Builds a [`MemoryEngine`] over one store, which has to be named.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -101,7 +101,7 @@ pub struct Builder {
 impl Default for Builder {
     fn default() -> Self {
         Self {
-            backend: Backend::Memory,
+            backend: Backend::Unset,
             embedder: Arc::new(DefaultEmbedder::default()),
             replaced: None,
             reranker: None,
@@ -156,12 +156,12 @@ impl Builder {
     pub fn database(mut self, database: impl Into<Database>) -> Self {
         match database.into().0 {
             DatabaseLocation::File(file) => {
-                self.backend = Backend::file(file);
+                self.set_backend(Backend::file(file));
                 self
             }
             DatabaseLocation::Server(DatabaseUrl(url)) => self.postgres(url),
             DatabaseLocation::Unknown(address) => {
-                self.backend = Backend::Unknown(address);
+                self.set_backend(Backend::Unknown(address));
                 self
             }
         }
@@ -170,7 +170,7 @@ impl Builder {
     /// Stores everything in one SQLite file, which is created if it is missing. Needs the feature `sqlite`, which is
     /// on by default.
     pub fn sqlite(mut self, path: impl Into<PathBuf>) -> Self {
-        self.backend = Backend::sqlite(path.into());
+        self.set_backend(Backend::sqlite(path.into()));
         self
     }
 
@@ -188,7 +188,7 @@ impl Builder {
     /// ```
     #[cfg(feature = "sqlite")]
     pub fn sqlite_with(mut self, path: impl Into<PathBuf>, options: SqliteOptions) -> Self {
-        self.backend = Backend::Sqlite(path.into(), options);
+        self.set_backend(Backend::Sqlite(path.into(), options));
         self
     }
 
@@ -196,7 +196,7 @@ impl Builder {
     /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`. No message shows user, password or settings of the
     /// address. Needs the feature `postgres`.
     pub fn postgres(mut self, url: impl Into<String>) -> Self {
-        self.backend = Backend::postgres(DatabaseUrl(url.into()));
+        self.set_backend(Backend::postgres(DatabaseUrl(url.into())));
         self
     }
 
@@ -216,7 +216,7 @@ impl Builder {
     /// ```
     #[cfg(feature = "postgres")]
     pub fn postgres_with(mut self, url: impl Into<String>, options: PostgresOptions) -> Self {
-        self.backend = Backend::Postgres(DatabaseUrl(url.into()), Box::new(options));
+        self.set_backend(Backend::Postgres(DatabaseUrl(url.into()), Box::new(options)));
         self
     }
 
@@ -234,13 +234,13 @@ impl Builder {
     /// ```
     #[cfg(feature = "postgres")]
     pub fn postgres_pool(mut self, pool: PgPool, options: PostgresOptions) -> Self {
-        self.backend = Backend::PostgresPool(pool, Box::new(options));
+        self.set_backend(Backend::PostgresPool(pool, Box::new(options)));
         self
     }
 
     /// Stores everything in memory, until the engine is dropped.
     pub fn in_memory(mut self) -> Self {
-        self.backend = Backend::Memory;
+        self.set_backend(Backend::Memory);
         self
     }
 
@@ -248,7 +248,7 @@ impl Builder {
     /// names a store for each trait. The space of the vectors has to be the embedder's, or [`build`](Self::build)
     /// fails with `DimensionMismatch`.
     pub fn stores(mut self, stores: impl Into<Stores>) -> Self {
-        self.backend = Backend::Stores(stores.into());
+        self.set_backend(Backend::Stores(stores.into()));
         self
     }
 
@@ -375,12 +375,17 @@ impl Builder {
         options
     }
 
+    fn set_backend(&mut self, backend: Backend) {
+        self.backend = if matches!(self.backend, Backend::Unset) { backend } else { Backend::Several };
+    }
+
     /// Opens the stores and starts the background task on the current tokio runtime.
     ///
     /// # Errors
     /// Those of opening the store (`NotFound`, `Unavailable`, `SchemaMismatch` …); `DimensionMismatch` if the vectors
     /// of the store are of another space than the embedder's; `Unsupported` outside of a tokio runtime, or on one
-    /// without timers; `InvalidInput` for recall options or a scene policy that are not valid.
+    /// without timers; `InvalidInput` without a store, with more than one, and for recall options or a scene policy that
+    /// are not valid.
     pub async fn build(mut self) -> Result<MemoryEngine> {
         runtime::check("build")?;
         self.options.validate()?;

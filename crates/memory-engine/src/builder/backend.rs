@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use memory_engine_core::StoreOptions;
 #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
-use memory_engine_core::{Error, ErrorKind};
-use memory_engine_core::{MemoryRecordStore, Result};
+use memory_engine_core::ErrorKind;
+use memory_engine_core::StoreOptions;
+use memory_engine_core::{Error, MemoryRecordStore, Result};
 #[cfg(feature = "postgres")]
 use memory_engine_postgres::{PostgresOptions, PostgresStore, sqlx::PgPool};
 #[cfg(feature = "sqlite")]
@@ -18,10 +18,17 @@ use crate::{
     database::{DatabaseUrl, UnknownAddress},
 };
 
+/// The error of a builder without a store. A store in memory by default would lose what a program wants to keep.
+const CHOICES: &str = "the builder has no store; name one: `sqlite(path)`, `postgres(url)`, `database(&database)`, \
+    `stores(stores)`, or `in_memory()` for memories that end with the program";
+
 /// The store of a builder.
 #[derive(Debug, Default)]
 pub(crate) enum Backend {
     #[default]
+    Unset,
+    /// More than one store was set. Opening it is an error.
+    Several,
     Memory,
     #[cfg(feature = "sqlite")]
     Sqlite(PathBuf, SqliteOptions),
@@ -79,6 +86,10 @@ impl Backend {
     /// Opens the stores. Those in memory use the clock and the space of the options.
     pub(crate) async fn open(self, store: StoreOptions) -> Result<Stores> {
         match self {
+            Self::Unset => Err(Error::invalid("build", CHOICES)),
+            Self::Several => {
+                Err(Error::invalid("build", "the builder has more than one store; call one of its methods, once"))
+            }
             Self::Memory => Ok(Stores::in_memory_with(MemoryRecordStore::with_clock(store.clock), store.space)),
             #[cfg(feature = "sqlite")]
             Self::Sqlite(path, options) => Ok(SqliteStore::open_with(path, store, options).await?.into()),

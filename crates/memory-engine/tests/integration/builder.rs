@@ -42,7 +42,7 @@ async fn parts_are_accepted_by_value_shared_or_as_trait_objects() {
         .clock(clock.clone() as Arc<dyn Clock>)
         .graph(extractor.clone());
     for builder in [by_value, shared, object] {
-        let memory = builder.background(false).build().await.unwrap();
+        let memory = builder.in_memory().background(false).build().await.unwrap();
         let id = memory.remember(&Scope::user("lin").unwrap(), "I live in Porto.").await.unwrap();
         let record = memory.get(&Scope::user("lin").unwrap(), id).await.unwrap().unwrap();
         assert_eq!(record.occurred_at, NOON);
@@ -74,4 +74,18 @@ async fn stores_with_vectors_of_another_space_are_refused() {
     let stores = Stores::in_memory(EmbeddingSpace::cosine("another", 3));
     let e = MemoryEngine::builder().stores(stores).background(false).build().await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::DimensionMismatch);
+}
+
+#[tokio::test]
+async fn a_builder_without_a_store_or_with_two_is_refused_and_says_what_to_do() {
+    let none = MemoryEngine::builder().background(false).build().await.unwrap_err();
+    assert_eq!(none.kind(), ErrorKind::InvalidInput);
+    for choice in ["sqlite(", "postgres(", "database(", "stores(", "in_memory()"] {
+        assert!(none.to_string().contains(choice), "{none}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let two = MemoryEngine::builder().in_memory().database(path.display().to_string().as_str()).build().await;
+    assert_eq!(two.unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert!(!path.exists());
 }
