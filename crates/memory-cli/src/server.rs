@@ -1,10 +1,15 @@
 //! Builds a server from its configuration.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use memory_engine::{MemoryEngine, http_models::Preset, recall::Rewrite};
+use memory_engine::{
+    MemoryEngine, SystemClock,
+    http_models::Preset,
+    llm::{ChatModel, DailyBudget},
+    recall::Rewrite,
+};
 use memory_engine_server::{Config, Dialect, LoadedConfig, Setting, Sources, UpstreamConfig};
 
 use crate::{
@@ -129,10 +134,19 @@ fn upstream(preset: Preset, settings: &Settings) -> UpstreamConfig {
 pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
     let named = |setting: &'static str| move |e: String| anyhow!("{setting}: {e}");
     let profile_every = Some(config.profile_every).filter(|messages| *messages > 0);
-    let model = upstream_model(config)?;
+    let upstream = upstream_model(config)?;
     // The upstream's model replaces this method.
     let method =
-        if model.is_some() { ExtractionMethod::Rules } else { config.digest.parse().map_err(named("digest"))? };
+        if upstream.is_some() { ExtractionMethod::Rules } else { config.digest.parse().map_err(named("digest"))? };
+    let model = match (&method, upstream) {
+        (ExtractionMethod::Remote(service), None) => Some(remote::chat(service, "digest")?),
+        (_, upstream) => upstream,
+    };
+    let budget = Some(config.digest_tokens_per_day).filter(|tokens| *tokens > 0);
+    let model = model.map(|model| match budget {
+        Some(tokens) => Arc::new(DailyBudget::new(model, tokens, SystemClock)) as Arc<dyn ChatModel>,
+        None => model,
+    });
     let digest = DigestArgs { digest: method, profile_every };
     let graph = GraphArgs { graph: config.graph.parse().map_err(named("graph"))? };
     let embedder = EmbedderArgs {

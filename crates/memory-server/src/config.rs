@@ -52,6 +52,9 @@ pub struct Config {
     pub reranker: String,
     /// Enrichment of turns, as `memory --digest`: `none`, `rules` or a model. Default: `rules`.
     pub digest: String,
+    /// Maximum number of tokens per day (UTC) of the model of `digest`, in this process; the rules do its work after
+    /// that. 0 for no limit. Default: 0.
+    pub digest_tokens_per_day: u64,
     /// Number of messages after which the profile of a user is refreshed; 0 for no profiles. Default: 0.
     pub profile_every: u32,
     /// Extraction of entities and relations, as `memory --graph`. Default: `none`.
@@ -176,6 +179,7 @@ impl Default for Config {
             models_dir: None,
             reranker: "none".into(),
             digest: "rules".into(),
+            digest_tokens_per_day: 0,
             profile_every: 0,
             graph: "none".into(),
             rewrite: "none".into(),

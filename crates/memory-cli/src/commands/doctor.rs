@@ -21,7 +21,9 @@ use crate::{
     args::{self, StoreArgs},
     dead_letters,
     engine_options::EngineOptions,
-    errors, output,
+    errors,
+    fact_source::NewestFact,
+    output,
     output_file::OutputFile,
     report::ReportArgs,
 };
@@ -89,11 +91,15 @@ impl DoctorCommand {
         let code = if health.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         let mut report = serde_json::to_value(&health)?;
         report["database"] = db.to_string().into();
+        // A database that cannot be read has its problems listed already.
+        let newest_fact = newest_fact(&db, &health).await.unwrap_or_default();
+        report["newest_fact"] = serde_json::to_value(&newest_fact)?;
         report["healthy"] = health.problems.is_empty().into();
         self.report.print(&report, || {
             let problems: String = health.problems.iter().map(|problem| format!("\nproblem: {problem}")).collect();
             let verdict = if problems.is_empty() { "\nno problems found" } else { "" };
-            format!("{}{problems}{verdict}", table(&db.to_string(), &health))
+            let facts = newest_fact.map(|fact| format!("\nnewest fact: {}", fact.describe())).unwrap_or_default();
+            format!("{}{facts}{problems}{verdict}", table(&db.to_string(), &health))
         })?;
         Ok(code)
     }
@@ -159,13 +165,29 @@ async fn describe_failed_jobs(db: &Database, health: &HealthReport) -> Result<Ve
     let mut reasons = BTreeMap::new();
     if !counts.is_empty() && health.schema == health.known_schema {
         let engine = args::open_database_without_indexes(db).await?;
-        let tenants: BTreeSet<String> =
-            admin::namespaces(db).await?.iter().map(|scope| scope.tenant().to_owned()).collect();
-        for tenant in tenants {
-            reasons.extend(dead_letters::reasons(&engine, &Scope::tenant_wide(tenant)?).await?);
+        for tenant in tenants(db).await? {
+            reasons.extend(dead_letters::reasons(&engine, &tenant).await?);
         }
     }
     Ok(counts.into_iter().map(|(job, count)| dead_letters::describe(job, count, reasons.get(&job))).collect())
+}
+
+/// Returns the newest fact of all tenants.
+async fn newest_fact(db: &Database, health: &HealthReport) -> Result<Option<NewestFact>> {
+    let mut newest = None;
+    if health.schema == health.known_schema {
+        let engine = args::open_database_without_indexes(db).await?;
+        for tenant in tenants(db).await? {
+            newest = newest.max(NewestFact::within(&engine, &tenant).await?);
+        }
+    }
+    Ok(newest)
+}
+
+/// Returns the tenants of a database, each as the scope of all its users.
+async fn tenants(db: &Database) -> Result<Vec<Scope>> {
+    let names: BTreeSet<String> = admin::namespaces(db).await?.iter().map(|scope| scope.tenant().to_owned()).collect();
+    Ok(names.into_iter().map(Scope::tenant_wide).collect::<memory_engine::Result<_>>()?)
 }
 
 fn table(db: &str, health: &HealthReport) -> String {

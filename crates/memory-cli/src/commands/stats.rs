@@ -8,7 +8,9 @@ use memory_engine::{Clock, Job, Scope, SystemClock, Timestamp, admin::Generation
 
 use crate::{
     args::{DatabaseArgs, ScopeArgs},
-    dead_letters, output,
+    dead_letters,
+    fact_source::NewestFact,
+    output,
     report::ReportArgs,
 };
 
@@ -31,12 +33,17 @@ impl StatsCommand {
         let reasons = dead_letters::reasons(&engine, &scope).await?;
         let now = SystemClock.now();
         let generations = engine.admin().generations().await?;
+        let newest_fact = NewestFact::within(&engine, &scope).await?;
         let mut report = serde_json::to_value(&stats)?;
+        report["newest_fact"] = serde_json::to_value(&newest_fact)?;
         report["generations"] = serde_json::to_value(&generations)?;
         report["given_up_because"] = serde_json::to_value(&reasons)?;
         let waited = stats.waiting_since.iter().map(|(job, since)| (job, now.since(*since).as_secs_f64()));
         report["waited_seconds"] = serde_json::to_value(waited.collect::<BTreeMap<_, _>>())?;
-        self.report.print(&report, || describe(&stats, &scope, now, generations.as_ref(), &reasons))
+        self.report.print(&report, || {
+            let newest_fact = newest_fact.as_ref().map(NewestFact::describe);
+            describe(&stats, &scope, now, generations.as_ref(), &reasons, newest_fact)
+        })
     }
 }
 
@@ -46,6 +53,7 @@ fn describe(
     now: Timestamp,
     generations: Option<&Generations>,
     reasons: &BTreeMap<Job, String>,
+    newest_fact: Option<String>,
 ) -> String {
     let mut table = output::table(["item", "count"]);
     let mut row = |name: String, value: String| {
@@ -71,6 +79,9 @@ fn describe(
         if let Some(time) = time {
             row(name.into(), time.to_string());
         }
+    }
+    if let Some(newest_fact) = newest_fact {
+        row("newest fact".into(), newest_fact);
     }
     let mut text = format!("{table}\nwithin {scope}");
     if let Some((Generations { records, serving, .. }, second)) =
