@@ -1,5 +1,5 @@
-//! Every fenced Rust block of the READMEs and of the guide, compiled and run by a crate that has no other
-//! connection to this project than its dependencies.
+//! Every fenced Rust block of the READMEs, of two pages of the guide and of the library pages, compiled and run by a
+//! crate that has no other connection to this project than its dependencies.
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../../crates/agent-hooks/README.md")]
@@ -136,3 +136,31 @@ pub mod guide {}
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/guide/life-of-a-memory.md")]
 pub mod life_of_a_memory {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/library/tasks.md")]
+pub mod library_tasks {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/library/service.md")]
+pub mod library_service {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/library/testing.md")]
+pub mod library_testing {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/library/own-parts.md")]
+pub mod library_own_parts {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/library/errors.md")]
+pub mod library_errors {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/library/data.md")]
+pub mod library_data {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/library/observing.md")]
+pub mod library_observing {}
