@@ -62,10 +62,16 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("memory-engine-enrichment", &["core", "embedder", "graph", "indexing", "llm", "summarizer", "vector-store"]),
+    // Reviews, retractions and deletions run the jobs of derived records again; they need no recall.
+    (
+        "memory-engine-curation",
+        &["core", "context", "enrichment", "indexing", "screening", "summarizer", "synonyms"],
+    ),
     (
         "memory-engine",
         &[
             "core",
+            "curation",
             "embedder",
             "vector-store",
             "keyword-store",
@@ -160,6 +166,7 @@ const RESTRICTED_CRATES: &[(&str, &[&str])] = &[
             "memory-engine-indexing",
             "memory-engine-recall",
             "memory-engine-enrichment",
+            "memory-engine-curation",
             "memory-engine-companion",
             "memory-engine-story",
             "memory-engine-evidence",

@@ -12,6 +12,7 @@ use memory_engine_core::{
     Clock, EmbeddingSpace, Error, ErrorKind, Language, Locale, Mismatch, Result, ReviewPolicy, StoreOptions,
     SystemClock,
 };
+use memory_engine_curation::Curation;
 use memory_engine_embedder::{CachedEmbedder, DefaultEmbedder, Embedder};
 use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
 use memory_engine_graph::GraphExtractor;
@@ -93,7 +94,7 @@ pub struct Builder {
     pub(crate) enrichment: EnrichmentOptions,
     retention: RetentionPolicy,
     locale: Locale,
-    pub(crate) review: ReviewPolicy,
+    review: ReviewPolicy,
     screening: ScreeningPolicy,
     audit: AuditOptions,
 }
@@ -406,6 +407,7 @@ impl Builder {
             store = store.with_auditor(auditor);
         }
         let store = Arc::new(store.with_retention(self.retention));
+        let thesaurus = Arc::new(SharedThesaurus::new(synonyms, self.analyzer, self.clock));
         let recall = RecallPipeline::new(RecallParts {
             store: Arc::clone(&store),
             uses_graph: self.graph_extractor.is_some(),
@@ -416,16 +418,17 @@ impl Builder {
             rewrite: None,
             options: self.options,
             scene_policy: self.scene_policy,
-            thesaurus: SharedThesaurus::new(synonyms, self.analyzer, self.clock),
+            thesaurus: Arc::clone(&thesaurus),
             zone: self.locale.zone.clone(),
         });
         let (extractor, locale) = (self.graph_extractor, self.locale.clone());
-        let enrichment = Enrichment::new(Arc::clone(&store), self.enrichment, extractor, locale, self.review);
+        let enrichment = Enrichment::new(Arc::clone(&store), self.enrichment, extractor, locale, self.review.clone());
         if self.background {
             enrichment.worker().spawn();
         }
-        let (locale, review, degraded_log) = (self.locale, self.review, DegradedLog::default());
-        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment, locale, review, degraded_log }))
+        let curation = Curation::new(Arc::clone(&store), enrichment, thesaurus, self.review);
+        let (locale, degraded_log) = (self.locale, DegradedLog::default());
+        Ok(MemoryEngine::new(EngineParts { store, recall, curation, locale, degraded_log }))
     }
 
     /// Pairs the embedders with their vectors. A store without generations has no vectors of a replaced embedder.

@@ -3,9 +3,10 @@
 use std::{fmt, sync::Arc};
 
 use memory_engine_core::{
-    Locale, RecordStore, ReviewPolicy,
+    Locale, RecordStore,
     audit::{Actor, AuditAction, AuditContext, in_context},
 };
+use memory_engine_curation::Curation;
 use memory_engine_enrichment::Enrichment;
 use memory_engine_indexing::IndexedStore;
 use memory_engine_recall::RecallPipeline;
@@ -52,9 +53,8 @@ pub struct MemoryEngine {
 pub(crate) struct EngineParts {
     pub(crate) store: Arc<IndexedStore>,
     pub(crate) recall: RecallPipeline,
-    pub(crate) enrichment: Enrichment,
+    pub(crate) curation: Curation,
     pub(crate) locale: Locale,
-    pub(crate) review: ReviewPolicy,
     pub(crate) degraded_log: DegradedLog,
 }
 
@@ -113,7 +113,11 @@ impl MemoryEngine {
     }
 
     pub(crate) fn enrichment(&self) -> &Enrichment {
-        &self.parts.enrichment
+        self.parts.curation.enrichment()
+    }
+
+    pub(crate) fn curation(&self) -> &Curation {
+        &self.parts.curation
     }
 
     pub(crate) fn record_store(&self) -> &Arc<dyn RecordStore> {

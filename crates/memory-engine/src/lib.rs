@@ -39,21 +39,20 @@ pub use engine::MemoryEngine;
 pub use settings::Settings;
 #[cfg(feature = "enrichment")]
 pub use verbs::facts;
-pub use verbs::{
-    forget::{Forget, ForgetReport},
-    forget_text::ForgetText,
-    import,
-    linked::LinkedTurns,
-    records::RecordQuery,
-    retention,
-    turn::Turn,
-};
+pub use verbs::{import, records::RecordQuery, turn::Turn};
+
+/// Pins, importance and expiry of records.
+pub mod retention {
+    pub use memory_engine_curation::RecordPatch;
+    pub use memory_engine_indexing::{RetentionPolicy, RetentionRule, parse_time_to_live};
+}
 
 pub use memory_engine_core::{
     Clock, Cursor, DamagedRecord, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Language, Op, Order,
     Outcome, Page, PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp,
     Trust, WriteResult, compare_numbers, retry,
 };
+pub use memory_engine_curation::{Forget, ForgetReport, ForgetText, LinkedTurns};
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentOptions;
 pub use memory_engine_recall::{Recall, RecallHit, RecallOptions, RecallQuery};

@@ -85,7 +85,7 @@ impl<'e> Settings<'e> {
 
     /// Returns the mode of each source of memories. [`Builder::review`](crate::Builder::review) sets it.
     pub fn review_policy(&self) -> &'e ReviewPolicy {
-        &self.engine.parts().review
+        self.engine.curation().review_policy()
     }
 
     /// Returns the scenes that are visible from each scene.

@@ -12,6 +12,7 @@ mod graph_facts;
 mod hit;
 mod index_corrections;
 mod neighbors;
+mod new_branch;
 mod options;
 mod parts;
 mod pipeline;
@@ -43,6 +44,7 @@ pub use fork::{Fork, Inherits, VisibleBranch, ancestors, fork_id, fork_of, on_br
 pub use graph_facts::{Citation, GraphFacts, GraphFactsQuery, KeyEntity, KeyRelation};
 pub use hit::{Boost, Degraded, FeatureScore, Recall, RecallHit, Retriever, RetrieverHit, StageTime};
 pub use memory_engine_reranker::{Feature, QueryShape};
+pub use new_branch::create_fork;
 pub use options::RecallOptions;
 pub use parts::RecallParts;
 pub use pipeline::RecallPipeline;

@@ -27,7 +27,7 @@ pub struct RecallParts {
     /// The scenes that are visible from each scene.
     pub scene_policy: ScenePolicy,
     /// Synonyms of query terms.
-    pub thesaurus: SharedThesaurus,
+    pub thesaurus: Arc<SharedThesaurus>,
     /// The time zone of queries that set none.
     pub zone: TimeZone,
 }

@@ -6,6 +6,7 @@ use memory_engine_core::{
     DamagedRecord, Embedding, Failure, Hit, Job, PeriodCount, Periods, PutMode, Record, RecordGroup, RecordId, Result,
     ScanQuery, Scope, Terms, Tombstone, Write, WriteResult,
 };
+use memory_engine_curation::{Forget, ForgetReport, LinkedTurns};
 use memory_engine_enrichment::{LatencyStats, Progress};
 use memory_engine_vector_store::{Generations, VectorQuery};
 use tracing::{Span, field::Empty};
@@ -13,12 +14,7 @@ use tracing::{Span, field::Empty};
 use crate::{
     admin::degraded_log::DegradedRecall,
     engine::MemoryEngine,
-    verbs::{
-        forget::{Forget, ForgetReport},
-        linked::LinkedTurns,
-        turn::Turn,
-        verb::verb,
-    },
+    verbs::{turn::Turn, verb::verb},
 };
 
 /// The operations of an engine that an application seldom needs: statistics, its job queue, its vectors, its
@@ -219,7 +215,12 @@ impl Admin {
     /// mode or precondition does not hold; the errors of the store.
     pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         let count = writes.len();
-        verb!("admin.write", scope, { records = count }, self.engine.acting(self.engine.write(scope, writes)))
+        verb!(
+            "admin.write",
+            scope,
+            { records = count },
+            self.engine.acting(self.engine.indexed_store().write(scope, writes))
+        )
     }
 
     /// Returns the error with which [`MemoryEngine::store`] would refuse a record, if it would.
@@ -232,7 +233,7 @@ impl Admin {
 
     /// Returns the background jobs that a record needs in addition to indexing. Only turns need any.
     pub fn jobs_for(&self, record: &Record) -> Vec<Job> {
-        self.engine.jobs_for(record)
+        self.engine.enrichment().jobs_for(record)
     }
 
     /// As [`MemoryEngine::store`], for callers who have the records' vectors, from the engine's embedder or from
@@ -276,7 +277,7 @@ impl Admin {
         };
         let writes: Vec<Write> = records.into_iter().map(write).collect();
         let count = writes.len();
-        let work = self.engine.acting(self.engine.write(scope, writes));
+        let work = self.engine.acting(self.engine.indexed_store().write(scope, writes));
         verb!("admin.store_embedded", scope, { records = count }, work)
     }
 }
@@ -394,7 +395,7 @@ impl Admin {
     /// # Errors
     /// The stores' errors.
     pub async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        let work = self.engine.acting(self.engine.import_tombstones(scope, tombstones));
+        let work = self.engine.acting(self.engine.curation().import_tombstones(scope, tombstones));
         verb!("admin.import_tombstones", scope, { tombstones = tombstones.len() }, work)
     }
 }

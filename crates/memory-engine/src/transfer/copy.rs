@@ -188,12 +188,12 @@ impl<'e> Copier<'e> {
             return Ok(());
         }
         let mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
-        match self.target.store_records(scope, new_records.clone(), mode).await {
+        match self.target.curation().store_records(scope, new_records.clone(), mode).await {
             Ok(written) => written.iter().for_each(|written| self.report.count(written)),
             // One invalid record rejects its whole batch, so they are stored one by one.
             Err(e) if is_about_a_record(e.kind()) => {
                 for record in new_records {
-                    match self.target.store_records(scope, vec![record.clone()], mode).await {
+                    match self.target.curation().store_records(scope, vec![record.clone()], mode).await {
                         Ok(written) => written.iter().for_each(|written| self.report.count(written)),
                         Err(e) if is_about_a_record(e.kind()) => self.report.count_refused(&record, &e),
                         Err(e) => return Err(e),

@@ -260,15 +260,15 @@ impl<'e> Merge<'e> {
             let checked = self.accepted_records(scope, page).await?;
             let replaces = |record: &Record| target.records.get(&record.id).map_or(0, |version| version.revision);
             let write = |record: &Record| Write {
-                jobs: self.target.jobs_for(record),
+                jobs: self.target.enrichment().jobs_for(record),
                 ..Write::new(record.clone(), PutMode::Replica { replaces: replaces(record) })
             };
-            match self.target.write(scope, checked.iter().map(write).collect()).await {
+            match self.target.indexed_store().write(scope, checked.iter().map(write).collect()).await {
                 Ok(written) => stored += self.count_stored(&written),
                 // One refused record rejects its whole batch, so they are stored one by one.
                 Err(error) if is_about_a_record(error.kind()) => {
                     for record in &checked {
-                        match self.target.write(scope, vec![write(record)]).await {
+                        match self.target.indexed_store().write(scope, vec![write(record)]).await {
                             Ok(written) => stored += self.count_stored(&written),
                             Err(error) if is_about_a_record(error.kind()) => self.report.refuse(record.id, error),
                             Err(error) => return Err(error),

@@ -84,7 +84,7 @@ impl MemoryEngine {
                 old if is_first && named.contains(&record.id) => replacement(record.clone(), old),
                 _ => (record.clone(), PutMode::Upsert),
             };
-            writes.push(Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) });
+            writes.push(Write { jobs: self.enrichment().jobs_for(&record), ..Write::new(record, mode) });
         }
         Ok(writes)
     }

@@ -6,9 +6,10 @@ use memory_engine_core::{
     ContentHash, Error, ErrorKind, Kind, Record, RecordId, Result, ScanQuery, Scope, SortedJson, State, Tombstone,
     Trust,
 };
+use memory_engine_curation::RETRACTION;
 use serde_json::Value;
 
-use crate::{engine::MemoryEngine, history::retraction::RETRACTION, transfer::pages::PAGE_RECORDS};
+use crate::{engine::MemoryEngine, transfer::pages::PAGE_RECORDS};
 
 /// Fields that are not compared.
 const NOT_CONTENT: [&str; 2] = ["recorded_at", "revision"];

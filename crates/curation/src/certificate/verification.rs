@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use memory_engine_core::{
     RecordId, Result, Scope,
-    residue::{PlaceKind, ResidueReport, SearchExtent, SearchedPlace},
+    residue::{PlaceKind, ResidueProbes, ResidueReport, SearchedPlace},
 };
 use serde::Serialize;
 
 use super::{format::DeletionCertificate, key::PublicKey};
-use crate::{admin::database_admin, database::Database, engine::MemoryEngine};
+use crate::curation::Curation;
 
 const SIGNATURE_CHECK: &str = "signature";
 const KEY_CHECK: &str = "public key";
@@ -52,22 +52,18 @@ impl CertificateVerification {
     }
 }
 
-/// Verifies a certificate against a database, which can be the store, a copy or a backup of it. Changes nothing. If the
-/// signature or the key is wrong, the database is not searched.
+/// Verifies a certificate. If its signature and its key are right, `find` searches for traces of the deleted records.
 ///
 /// # Errors
-/// Those of [`admin::checkup`](crate::admin::checkup). A check that fails is no error: see
-/// [`CertificateVerification::has_passed`].
-pub async fn verify(
+/// `InvalidInput` if the key or a record of the certificate is not valid; those of `find`.
+pub async fn verify_with(
     certificate: &DeletionCertificate,
-    database: &Database,
     pinned: Option<&PublicKey>,
+    find: impl AsyncFnOnce(ResidueProbes) -> Result<ResidueReport>,
 ) -> Result<CertificateVerification> {
     let mut verification = verify_signature(certificate, pinned)?;
     if verification.is_authentic() {
-        let probes = certificate.probes()?.with_extent(SearchExtent::Database);
-        let found = database_admin::find_residue(database, &probes).await?;
-        check_store(&mut verification, certificate, &found);
+        check_store(&mut verification, certificate, &find(certificate.probes()?).await?);
     }
     Ok(verification)
 }
@@ -102,9 +98,12 @@ pub fn verify_signature(
     Ok(verification)
 }
 
-impl MemoryEngine {
-    /// Verifies a certificate against the rows that its users have in the store of this engine.
-    pub(crate) async fn verify_in_store(
+impl Curation {
+    /// Verifies a certificate against the rows that its users have in the store.
+    ///
+    /// # Errors
+    /// `Unauthorized` if the certificate names a record outside of `scope`; otherwise as [`verify_with`].
+    pub async fn verify_in_store(
         &self,
         scope: &Scope,
         certificate: &DeletionCertificate,
@@ -115,12 +114,7 @@ impl MemoryEngine {
         for namespace in probes.namespaces() {
             scope.authorize("verify certificate", namespace)?;
         }
-        let mut verification = verify_signature(certificate, pinned)?;
-        if verification.is_authentic() {
-            let found = self.record_store().find_residue(&probes).await?;
-            check_store(&mut verification, certificate, &found);
-        }
-        Ok(verification)
+        verify_with(certificate, pinned, async |probes| self.record_store().find_residue(&probes).await).await
     }
 }
 

@@ -13,9 +13,8 @@ use memory_engine_core::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tracing::Span;
 
-use crate::engine::MemoryEngine;
+use crate::curation::Curation;
 
 /// Maximum number of rounds that retract records derived meanwhile.
 const MAX_ROUNDS: usize = 5;
@@ -23,7 +22,7 @@ const MAX_ROUNDS: usize = 5;
 const ENTRY_MAX_RECORDS: usize = 3000;
 const PAGE_ROWS: usize = 500;
 
-/// The part of a conversation that [`History::rewind`](crate::history::History::rewind) retracts. In JSON `{"last": 2}`
+/// The part of a conversation that `History::rewind` retracts. In JSON `{"last": 2}`
 /// or `{"to": 7}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,7 +38,7 @@ pub enum Rewind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Retraction {
-    /// The id that [`History::restore`](crate::history::History::restore) takes.
+    /// The id that `History::restore` takes.
     pub id: RecordId,
     /// The reason that the caller gave.
     pub reason: String,
@@ -101,7 +100,7 @@ impl RetractedRecord {
 
 /// The metadata key of the retraction's id, in ledger entries and in retracted records. A record that was written again
 /// does not have it. Unlike a revision, it is also valid in a copied store, where revisions begin at 1.
-pub(crate) const RETRACTION: &str = "retraction";
+pub const RETRACTION: &str = "retraction";
 /// The metadata key of the reason, in ledger entries.
 const REASON_KEY: &str = "reason";
 /// The reason of a rewind. It is not the text of a caller.
@@ -118,9 +117,12 @@ pub(crate) enum Facts {
     Kept,
 }
 
-impl MemoryEngine {
+impl Curation {
     /// Retracts the end of a conversation and everything derived from it.
-    pub(super) async fn retract_end(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
+    ///
+    /// # Errors
+    /// The store's; `Conflict` if others keep writing to the same records.
+    pub async fn rewind(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
         let is_of_conversation = |record: &Record| record.scope == *scope && !record.kind.is_ledger();
         let (filter, limit) = match rewind {
             Rewind::Last(count) => (Filter::eq(Field::Kind, Kind::TURN.as_str()), count),
@@ -138,7 +140,15 @@ impl MemoryEngine {
             }
         }
         ids.truncate(limit);
-        self.retract_records(scope, &ids, REWIND_REASON, Facts::Retracted, None).await
+        self.retract(scope, &ids, REWIND_REASON).await
+    }
+
+    /// Retracts records within `scope`, and everything derived from them.
+    ///
+    /// # Errors
+    /// The store's; `Conflict` if others keep writing to the same records.
+    pub async fn retract(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
+        self.retract_records(scope, ids, reason, Facts::Retracted, None).await
     }
 
     /// Retracts turns that state deleted facts, and what is derived from them except for other facts.
@@ -155,7 +165,7 @@ impl MemoryEngine {
         facts: Facts,
         undo_period: Option<Duration>,
     ) -> Result<Retraction> {
-        let at = self.settings().clock().now();
+        let at = self.clock().now();
         let mut retraction = Retraction {
             id: RecordId::new(),
             reason: reason.to_owned(),
@@ -277,7 +287,7 @@ impl MemoryEngine {
 
     /// Returns the writes that reject one pending record.
     pub(crate) fn rejection_writes(&self, scope: &Scope, mut record: Record, reason: &str) -> [Write; 3] {
-        let (id, at) = (RecordId::new(), self.settings().clock().now());
+        let (id, at) = (RecordId::new(), self.clock().now());
         let retraction = Retraction { id, reason: reason.to_owned(), at, records: vec![record.id], expires_at: None };
         let mode = PutMode::Update { revision: record.revision };
         let entry = self.ledger_entry(scope, &retraction, &[RetractedRecord::retract(&mut record, &retraction)]);
@@ -312,15 +322,18 @@ impl MemoryEngine {
     }
 
     fn empty_entry(&self, scope: &Scope, retraction: &Retraction, text: &str) -> Record {
-        let mut entry = Record::new(scope.clone(), Kind::ledger("retraction"), text, self.settings().clock());
+        let mut entry = Record::new(scope.clone(), Kind::ledger("retraction"), text, self.clock());
         entry.trust = Trust::Tool;
         entry.expires_at = retraction.expires_at;
         entry.metadata.insert(RETRACTION.into(), json!(retraction.id));
         entry
     }
 
-    /// Restores the records of a retraction that have not changed since.
-    pub(crate) async fn restore_records(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
+    /// Restores the records of a retraction that have not changed since. Returns their number.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such retraction within `scope`; the store's error.
+    pub async fn restore(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
         let entries = self.ledger_entries(scope, Some(retraction)).await?;
         if entries.is_empty() {
             let message = format!("there is no retraction {retraction} here; `retractions` lists them");
@@ -362,8 +375,11 @@ impl MemoryEngine {
         (is_summary && self.enrichment().does(Job::Summary)) || self.enrichment().turns().writes_profile(record)
     }
 
-    /// Returns the retractions that can be restored, the latest first.
-    pub(crate) async fn list_retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
+    /// Returns at most `limit` retractions that can be restored, the latest first.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
         let mut found: Vec<Retraction> = Vec::new();
         for entry in self.ledger_entries(scope, None).await? {
             let Some(id) = entry.metadata.get(RETRACTION).and_then(|id| serde_json::from_value(id.clone()).ok()) else {
@@ -400,10 +416,6 @@ impl MemoryEngine {
 /// Returns true for a reason that is not the text of a caller.
 fn is_own_reason(reason: &str) -> bool {
     matches!(reason, REWIND_REASON | TOPIC_REASON)
-}
-
-pub(crate) fn note_retraction(span: &Span, retraction: &Retraction) {
-    span.record("records", retraction.records.len());
 }
 
 fn is_retractable(record: &Record) -> bool {

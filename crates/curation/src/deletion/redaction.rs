@@ -10,7 +10,7 @@ use memory_engine_core::{
 };
 use memory_engine_screening::ValuePattern;
 
-use crate::{engine::MemoryEngine, verbs::forget::Affected};
+use crate::{curation::Curation, deletion::forget::Affected};
 
 /// The writes that replace a value.
 #[derive(Default)]
@@ -30,7 +30,7 @@ struct Redaction {
     too_large: Vec<RecordId>,
 }
 
-impl MemoryEngine {
+impl Curation {
     /// Replaces a value in these records of a user, and in those derived from them, in one transaction. The records
     /// keep their history, with the value masked. The replaced texts are blocked before this transaction; entities in a
     /// separate store are deleted after it. Returns the ids of records that exceed the size limit once `[deleted]` is
@@ -107,7 +107,7 @@ impl MemoryEngine {
     /// Returns the tombstone of a text of a record, under an id of its own: the record stays.
     fn redacted_tombstone(&self, record: &Record, content: ContentHash) -> Tombstone {
         let id = RecordId::named(&record.scope, &format!("redacted/{content}"));
-        Tombstone::new(id, record.scope.clone(), content, self.settings().clock().now())
+        Tombstone::new(id, record.scope.clone(), content, self.clock().now())
     }
 
     /// Returns the number of records within a scope, and the number of those that contain a value.
@@ -115,7 +115,7 @@ impl MemoryEngine {
     pub(crate) async fn count_value(&self, scope: &Scope, pattern: &ValuePattern) -> Result<(u64, u64)> {
         use memory_engine_core::ScanQuery;
 
-        let mut query = ScanQuery::oldest(crate::verbs::forget::PAGE_ROWS);
+        let mut query = ScanQuery::oldest(crate::deletion::forget::PAGE_ROWS);
         let (mut count, mut found) = (0, 0);
         loop {
             let page = self.indexed_store().scan(scope, &query).await?;

@@ -5,15 +5,15 @@ use memory_engine_indexing::IndexedStore;
 use memory_engine_screening::ValuePattern;
 use serde::Serialize;
 
-use crate::engine::MemoryEngine;
+use crate::curation::Curation;
 
-/// A value that is kept out of the records of a scope. [`Deletion::kept_out`](crate::deletion::Deletion::kept_out)
+/// A value that is kept out of the records of a scope. `Deletion::kept_out`
 /// returns it. The store has its keyed hash and the key. The value cannot be read, but a person with the database can
 /// guess a short number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct KeptOut {
-    /// The id of its entry. [`forget`](MemoryEngine::forget) of this id lets the value be stored again.
+    /// The id of its entry. `forget` of this id lets the value be stored again.
     pub id: RecordId,
     /// The scope of the records.
     pub scope: Scope,
@@ -23,10 +23,10 @@ pub struct KeptOut {
     pub length: usize,
 }
 
-impl MemoryEngine {
+impl Curation {
     /// Keeps a value out of what is written within a scope from now on. Returns when every process masks it, with the
     /// id of its entry, which exists already if the call is repeated.
-    pub(crate) async fn keep_out(&self, scope: &Scope, pattern: &ValuePattern) -> Result<RecordId> {
+    pub(super) async fn keep_out(&self, scope: &Scope, pattern: &ValuePattern) -> Result<RecordId> {
         if scope.user_name().is_none() {
             let message = "a text is kept out of the records of one user; name the user";
             return Err(Error::invalid("forget", message));
@@ -48,7 +48,10 @@ impl MemoryEngine {
     }
 
     /// Returns the values that are kept out of records within a scope, or of those around it.
-    pub(super) async fn list_kept_out(&self, scope: &Scope) -> Result<Vec<KeptOut>> {
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn kept_out(&self, scope: &Scope) -> Result<Vec<KeptOut>> {
         let values = self.indexed_store().read_kept_out(&scope.namespace()).await?;
         let concerns = |other: &Scope| scope.covers(other) || other.covers(scope);
         let kept_out = values.iter().filter(|value| concerns(&value.entry.scope)).map(|value| KeptOut {

@@ -1,7 +1,5 @@
 //! Pins, importance and expiry of stored records.
 
-pub use memory_engine_indexing::{RetentionPolicy, RetentionRule, parse_time_to_live};
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
@@ -10,7 +8,7 @@ use memory_engine_core::{
 };
 use memory_engine_indexing::inherit_expiry;
 
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::curation::Curation;
 
 /// A change of the pin, the importance or the expiry of records. What is not set stays as it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -61,37 +59,15 @@ impl RecordPatch {
     }
 }
 
-impl MemoryEngine {
-    /// Changes the pin, the importance or the expiry of records within `scope`. Records that are derived from them,
-    /// such as chunks and facts, expire with the earliest of their sources. Returns the number of changed records,
-    /// without derived ones.
-    ///
-    /// A pinned record does not expire, is not superseded by extracted facts, is not moved behind better hits as a
-    /// near-duplicate, and is part of every context.
-    ///
-    /// ```
-    /// use memory_engine::{MemoryEngine, Scope, retention::RecordPatch};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let memory = MemoryEngine::builder().in_memory().build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// let allergy = memory.remember(&lin, "I am allergic to peanuts").await?;
-    /// memory.patch(&lin, &[allergy], RecordPatch::default().pinned(true).importance(0.9)).await?;
-    ///
-    /// let context = memory.context(&lin, "Which film shall we watch tonight?").await?;
-    /// assert!(context.text.contains("allergic to peanuts"));
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
+impl Curation {
+    /// Changes the pin, the importance or the expiry of records within `scope`, and the expiry of those derived from
+    /// them. Returns the number of changed records, without derived ones.
     ///
     /// # Errors
     /// `InvalidInput` for an empty patch or an importance that is not between 0 and 1; `NotFound` if one of the records
     /// does not exist within `scope`: nothing is changed then; `Conflict` if others keep changing the records; the
     /// store's error.
     pub async fn patch(&self, scope: &Scope, ids: &[RecordId], patch: RecordPatch) -> Result<u64> {
-        verb!("patch", scope, { ids = ids.len() }, self.acting(self.patch_records(scope, ids, patch)))
-    }
-
-    async fn patch_records(&self, scope: &Scope, ids: &[RecordId], patch: RecordPatch) -> Result<u64> {
         if patch.is_empty() {
             return Err(Error::invalid("patch", "it changes nothing; set pinned, importance or expires_at"));
         }

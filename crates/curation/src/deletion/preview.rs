@@ -7,15 +7,15 @@ use memory_engine_screening::ValuePattern;
 use serde::Serialize;
 
 use crate::{
-    engine::MemoryEngine,
-    verbs::{
+    curation::Curation,
+    deletion::{
         forget::{Forget, PAGE_ROWS, everything},
         linked::{LinkedRecords, LinkedTurns},
     },
 };
 
-/// The records that [`forget`](MemoryEngine::forget) would remove, or redact.
-/// [`Deletion::preview`](crate::deletion::Deletion::preview) returns it.
+/// The records that `forget` would remove, or redact.
+/// `Deletion::preview` returns it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ForgetPreview {
@@ -50,7 +50,7 @@ type IdsByUser = BTreeMap<Scope, BTreeSet<RecordId>>;
 
 /// A preview while its records are read.
 struct PreviewBuilder<'e> {
-    engine: &'e MemoryEngine,
+    curation: &'e Curation,
     sample: usize,
     /// The value that is replaced; `None` if records are deleted.
     redacted: Option<ValuePattern>,
@@ -59,11 +59,14 @@ struct PreviewBuilder<'e> {
     preview: ForgetPreview,
 }
 
-impl MemoryEngine {
-    /// Returns the records that a deletion would remove now.
-    pub(super) async fn build_preview(&self, scope: &Scope, target: Forget, sample: usize) -> Result<ForgetPreview> {
+impl Curation {
+    /// Returns the records that a deletion would remove now, and samples of at most this size.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid filter or a text that is too short; the store's error.
+    pub async fn preview_forget(&self, scope: &Scope, target: Forget, sample: usize) -> Result<ForgetPreview> {
         let mut builder = PreviewBuilder {
-            engine: self,
+            curation: self,
             sample,
             redacted: None,
             selected: IdsByUser::new(),
@@ -82,7 +85,7 @@ impl MemoryEngine {
             Forget::Everything => {
                 builder.select_matching(scope, Some(everything()), None).await?;
                 if *scope == scope.namespace() {
-                    let store = self.settings().synonyms().store();
+                    let store = self.synonyms().store();
                     builder.preview.synonyms =
                         store.list(scope).await?.len() as u64 + store.verdicts(scope).await?.len() as u64;
                 }
@@ -97,16 +100,16 @@ impl PreviewBuilder<'_> {
         for page in ids.chunks(PAGE_ROWS) {
             let filter = Filter::any_of(Field::Id, page.iter().map(|id| FilterValue::from(id.to_string())));
             let query = ScanQuery::oldest(usize::MAX).with_filter(filter);
-            let records = self.engine.indexed_store().scan(scope, &query).await?.records;
+            let records = self.curation.indexed_store().scan(scope, &query).await?.records;
             self.select(&records).await?;
         }
         let found: BTreeSet<RecordId> = self.selected.values().flatten().copied().collect();
         self.preview.not_found = ids.iter().filter(|id| !found.contains(id)).copied().collect();
-        for (user, LinkedRecords { mut confirming, turns }) in self.engine.linked_records(scope, ids).await? {
+        for (user, LinkedRecords { mut confirming, turns }) in self.curation.linked_records(scope, ids).await? {
             match linked_turns {
                 LinkedTurns::Delete => confirming.extend(turns),
                 LinkedTurns::Retract => {
-                    let turns = self.engine.indexed_store().get_all(&user, &turns).await?;
+                    let turns = self.curation.indexed_store().get_all(&user, &turns).await?;
                     for turn in turns.iter().flatten().filter(|turn| turn.state == State::Active) {
                         self.preview.retracted += 1;
                         add_sample(&mut self.preview.retracted_sample, turn, self.sample);
@@ -114,7 +117,7 @@ impl PreviewBuilder<'_> {
                 }
                 LinkedTurns::Keep => {}
             }
-            let confirming = self.engine.indexed_store().get_all(&user, &confirming).await?;
+            let confirming = self.curation.indexed_store().get_all(&user, &confirming).await?;
             self.select(&confirming.into_iter().flatten().collect::<Vec<Record>>()).await?;
         }
         Ok(())
@@ -130,7 +133,7 @@ impl PreviewBuilder<'_> {
         let mut query = ScanQuery::oldest(PAGE_ROWS);
         query.filter = filter;
         loop {
-            let mut page = self.engine.indexed_store().scan(scope, &query).await?;
+            let mut page = self.curation.indexed_store().scan(scope, &query).await?;
             if let Some(value) = value {
                 page.records.retain(|record| value.is_in(record));
             }
@@ -154,7 +157,7 @@ impl PreviewBuilder<'_> {
             }
         }
         for (user, ids) in ids_by_user {
-            let derived = self.engine.record_store().derived(&user, &ids).await?;
+            let derived = self.curation.record_store().derived(&user, &ids).await?;
             self.derived.entry(user).or_default().extend(derived);
         }
         Ok(())
@@ -166,7 +169,7 @@ impl PreviewBuilder<'_> {
             let is_selected = |id: &RecordId| self.selected.get(&user).is_some_and(|selected| selected.contains(id));
             let ids: Vec<RecordId> = ids.into_iter().filter(|id| !is_selected(id)).collect();
             for page in ids.chunks(PAGE_ROWS) {
-                let derived = self.engine.indexed_store().get_all(&user, page).await?;
+                let derived = self.curation.indexed_store().get_all(&user, page).await?;
                 let is_changed = |record: &&Record| self.redacted.as_ref().is_none_or(|value| value.is_in(record));
                 for record in derived.iter().flatten().filter(is_changed) {
                     count(&mut self.preview.derived, record);

@@ -4,11 +4,14 @@
 use memory_engine_core::{Record, RecordId, Result, State, Trust, review_keys};
 use serde_json::{Value, json};
 
-use crate::engine::MemoryEngine;
+use crate::curation::Curation;
 
-impl MemoryEngine {
+impl Curation {
     /// Returns an active record as it will be once a person accepts the change of it that waits. `None` if none waits.
-    pub(super) async fn waiting_change(&self, current: &Record) -> Result<Option<Record>> {
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn waiting_change(&self, current: &Record) -> Result<Option<Record>> {
         let id = waiting_id(current);
         let change = self.indexed_store().get_unexpired(&current.scope, &[id]).await?.pop().flatten();
         let change = change.filter(|change| change.state == State::Pending);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use memory_engine_core::{Field, Filter, FilterValue, Kind, Record, RecordId, Result, ScanQuery, Scope, fact_keys};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::MemoryEngine;
+use crate::curation::Curation;
 
 /// The treatment of the turns that state a fact which is deleted by its id. In JSON `"retract"`, `"delete"` or
 /// `"keep"`.
@@ -13,7 +13,7 @@ use crate::engine::MemoryEngine;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LinkedTurns {
-    /// They are retracted: neither found nor injected, but [restorable](crate::history::History::restore).
+    /// They are retracted: neither found nor injected, but restorable.
     #[default]
     Retract,
     /// They are deleted, with everything that is derived from them, also other facts.
@@ -31,7 +31,7 @@ pub(crate) struct LinkedRecords {
     pub(crate) turns: Vec<RecordId>,
 }
 
-impl MemoryEngine {
+impl Curation {
     /// Returns what belongs to the facts among these records, by user.
     pub(crate) async fn linked_records(
         &self,

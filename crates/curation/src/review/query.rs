@@ -5,7 +5,7 @@ use memory_engine_core::{
 };
 use serde::Serialize;
 
-/// A query for pending records. [`Review::pending`](crate::review::Review::pending) runs it.
+/// A query for pending records. `Review::pending` runs it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ReviewQuery {
@@ -126,7 +126,7 @@ pub struct ReviewPage {
     pub total: u64,
 }
 
-/// The result of [`Review::accept`](crate::review::Review::accept).
+/// The result of `Review::accept`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ReviewReport {
@@ -134,6 +134,6 @@ pub struct ReviewReport {
     pub accepted: Vec<RecordId>,
     /// The ids without a pending record within the scope.
     pub skipped: Vec<RecordId>,
-    /// The records that stay pending, because a text like theirs was [forgotten](crate::MemoryEngine::forget).
+    /// The records that stay pending, because a text like theirs was forgotten.
     pub blocked: Vec<RecordId>,
 }

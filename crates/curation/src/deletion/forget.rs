@@ -12,9 +12,11 @@ use memory_engine_core::{
 use memory_engine_screening::ValuePattern;
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "certificates")]
+use crate::certificate::trace::DeletionTrace;
 use crate::{
-    engine::MemoryEngine,
-    verbs::{
+    curation::Curation,
+    deletion::{
         forget_text::ForgetText,
         linked::{LinkedRecords, LinkedTurns},
     },
@@ -65,8 +67,8 @@ pub enum Forget {
     /// "redact": true}}`.
     Text(ForgetText),
     /// Everything within the scope; for a whole user or tenant also the synonyms and the decisions about them. The
-    /// current scene of a conversation is in a [`SceneDetector`](crate::scene::SceneDetector), outside the engine:
-    /// [`forget`](crate::scene::SceneDetector::forget) it there.
+    /// current scene of a conversation is in a `SceneDetector`, outside the engine:
+    /// `forget` it there.
     Everything,
 }
 
@@ -108,7 +110,7 @@ impl ForgetReport {
 
 /// A function that is called after each transaction with the number of records that were deleted or
 /// redacted so far.
-pub(crate) type ProgressFn = Arc<dyn Fn(u64) + Send + Sync>;
+pub type ProgressFn = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// The scopes of the people whose facts or profiles were derived from forgotten records, the progress, and the trace of
 /// a certified deletion.
@@ -123,7 +125,7 @@ pub(crate) struct Affected {
     on_progress: Option<ProgressFn>,
     /// Collects the deleted records, if the deletion is certified.
     #[cfg(feature = "certificates")]
-    pub(crate) trace: Option<crate::certificate::trace::DeletionTrace>,
+    pub(crate) trace: Option<DeletionTrace>,
 }
 
 impl Affected {
@@ -150,7 +152,7 @@ pub(crate) fn everything() -> Filter {
     Filter::Not(Box::new(is_mark())).and(Filter::Not(Box::new(is_kept_out)))
 }
 
-impl MemoryEngine {
+impl Curation {
     /// Forgets records within `scope`. Each record is removed with its index entries in one transaction, and leaves a
     /// tombstone, so that no import brings it back. More than 500 records are removed in several transactions. If one
     /// of them fails, those before it are kept, and the call can be repeated.
@@ -161,8 +163,8 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// `InvalidInput` for an invalid filter or a text that is too short; the stores' errors.
-    pub async fn forget(&self, scope: &Scope, target: impl Into<Forget>) -> Result<ForgetReport> {
-        self.deletion().forget(scope, target).await
+    pub async fn forget(&self, scope: &Scope, target: Forget, on_progress: Option<ProgressFn>) -> Result<ForgetReport> {
+        self.forget_records(scope, target, &mut Affected::reporting(on_progress)).await
     }
 
     /// Forgets records, and adds them to `trace` before.
@@ -171,21 +173,16 @@ impl MemoryEngine {
         &self,
         scope: &Scope,
         target: Forget,
-        trace: crate::certificate::trace::DeletionTrace,
+        trace: DeletionTrace,
         on_progress: Option<ProgressFn>,
-    ) -> Result<(ForgetReport, crate::certificate::trace::DeletionTrace)> {
+    ) -> Result<(ForgetReport, DeletionTrace)> {
         let mut affected = Affected { trace: Some(trace), ..Affected::reporting(on_progress) };
         let report = self.forget_records(scope, target, &mut affected).await?;
         let missing = || Error::new(ErrorKind::Internal, "forget", "the trace is missing; please report this");
         Ok((report, affected.trace.ok_or_else(missing)?))
     }
 
-    pub(crate) async fn forget_records(
-        &self,
-        scope: &Scope,
-        target: Forget,
-        affected: &mut Affected,
-    ) -> Result<ForgetReport> {
+    async fn forget_records(&self, scope: &Scope, target: Forget, affected: &mut Affected) -> Result<ForgetReport> {
         let is_everything = target == Forget::Everything;
         let mut retracted = 0;
         let removed = match target {
@@ -204,8 +201,8 @@ impl MemoryEngine {
         let mut report = ForgetReport { removed, redacted, kept_out, retracted, synonyms: 0 };
         if is_everything && *scope == scope.namespace() {
             report.removed += self.forget_unreachable(scope, affected).await?;
-            report.synonyms = self.settings().synonyms().store().clear(scope).await?;
-            self.settings().synonyms().forget(scope);
+            report.synonyms = self.synonyms().store().clear(scope).await?;
+            self.synonyms().forget(scope);
         }
         if is_everything {
             self.remove_marks(scope).await?;
@@ -219,7 +216,7 @@ impl MemoryEngine {
         if self.indexed_store().scan(scope, &first_page).await?.next.is_none() {
             return Ok(());
         }
-        let clock = self.settings().clock();
+        let clock = self.clock();
         let mut mark = Record::new(scope.clone(), Kind::FORGETTING, "everything here is being deleted", clock);
         mark.trust = Trust::Tool;
         self.record_store().put(scope, vec![Write::new(mark, PutMode::Create)]).await.map(drop)
@@ -237,7 +234,10 @@ impl MemoryEngine {
 
     /// Imports tombstones of another store: removes the records that they name and blocks them from now on. Returns the
     /// number of new tombstones.
-    pub(crate) async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+    ///
+    /// # Errors
+    /// The stores' errors.
+    pub async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         let mut ids_by_user: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
         for tombstone in tombstones {
             ids_by_user.entry(tombstone.scope.namespace()).or_default().push(tombstone.id);

@@ -14,8 +14,8 @@ use super::{
     trace::{DeletionTrace, TracedRecords},
 };
 use crate::{
-    engine::MemoryEngine,
-    verbs::forget::{Forget, ForgetReport, ProgressFn},
+    curation::Curation,
+    deletion::forget::{Forget, ForgetReport, ProgressFn},
 };
 
 /// Maximum number of searches. A slow reader may prevent for a moment that SQLite clears its log.
@@ -23,7 +23,7 @@ const MAX_SEARCHES: usize = 4;
 /// Time between two searches.
 const SEARCH_PAUSE: Duration = Duration::from_millis(500);
 
-/// The result of [`Deletion::forget_with_certificate`](crate::deletion::Deletion::forget_with_certificate).
+/// The result of `Deletion::forget_with_certificate`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CertifiedDeletion {
@@ -33,9 +33,12 @@ pub struct CertifiedDeletion {
     pub certificate: DeletionCertificate,
 }
 
-impl MemoryEngine {
+impl Curation {
     /// Forgets records, searches the store for their traces, and signs a report of both.
-    pub(crate) async fn forget_and_certify(
+    ///
+    /// # Errors
+    /// Those of [`forget`](Self::forget). If the search fails, the records are deleted, and the call can be repeated.
+    pub async fn forget_and_certify(
         &self,
         scope: &Scope,
         target: Forget,
@@ -43,7 +46,7 @@ impl MemoryEngine {
         extent: SearchExtent,
         on_progress: Option<ProgressFn>,
     ) -> Result<CertifiedDeletion> {
-        let begun_at = self.settings().clock().now();
+        let begun_at = self.clock().now();
         let salt = Salt::from_bytes(random_bytes()?);
         let mut trace = DeletionTrace::new(salt);
         let kind = match &target {
@@ -71,7 +74,7 @@ impl MemoryEngine {
             found.places.push(SearchedPlace { texts, ..place });
         }
         let residue = found.residue();
-        let (probes, searched_at) = (&traced.probes, self.settings().clock().now());
+        let (probes, searched_at) = (&traced.probes, self.clock().now());
         let certificate = DeletionCertificate {
             // `sign` sets the fields that are empty here.
             format: String::new(),

@@ -12,7 +12,7 @@ use memory_engine_core::{
 use serde_json::Value;
 
 use super::change;
-use crate::engine::MemoryEngine;
+use crate::curation::Curation;
 
 /// The outcome of storing a record of a source that may be reviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,14 +24,12 @@ pub struct StoredRecord {
     pub is_pending: bool,
 }
 
-impl MemoryEngine {
+impl Curation {
     /// Stores a statement of a source that is not automatic.
-    pub(super) async fn remember_reviewed(
-        &self,
-        source: ReviewSource,
-        scope: &Scope,
-        record: Record,
-    ) -> Result<RecordId> {
+    ///
+    /// # Errors
+    /// As [`store_from`](Self::store_from); `Conflict` if the statement was forgotten.
+    pub async fn remember_reviewed(&self, source: ReviewSource, scope: &Scope, record: Record) -> Result<RecordId> {
         let id = record.id;
         let stored = self.store_from(source, scope, vec![record], PutMode::Upsert).await?;
         if stored.iter().any(|stored| is_blocked(&stored.result)) {
@@ -41,8 +39,14 @@ impl MemoryEngine {
         Ok(id)
     }
 
-    /// Stores records of this source, as [`Review::store_from`](crate::review::Review::store_from).
-    pub(crate) async fn store_from(
+    /// Stores records of this source. If the policy reviews the source, new and changed records are pending, and those
+    /// that a person accepted, rejected or edited stay so. A change that a tool makes to an active record waits in a
+    /// record of its own.
+    ///
+    /// # Errors
+    /// As [`store_records`](Self::store_records); `Unauthorized` if the policy rejects the source, and if a person has
+    /// rejected or edited the same text of a tool.
+    pub async fn store_from(
         &self,
         source: ReviewSource,
         scope: &Scope,
@@ -50,7 +54,7 @@ impl MemoryEngine {
         mode: PutMode,
     ) -> Result<Vec<StoredRecord>> {
         self.require_accepted_source(source)?;
-        if self.settings().review_policy().mode(source) == ReviewMode::Automatic {
+        if self.review_policy().mode(source) == ReviewMode::Automatic {
             let written = self.store_records(scope, self.with_zones(records, mode), mode).await?;
             return Ok(written.into_iter().map(|result| StoredRecord { result, is_pending: false }).collect());
         }
@@ -137,8 +141,8 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// `Unauthorized` if it does.
-    pub(crate) fn require_accepted_source(&self, source: ReviewSource) -> Result<()> {
-        if self.settings().review_policy().mode(source) == ReviewMode::Reject { Err(rejected(source)) } else { Ok(()) }
+    pub fn require_accepted_source(&self, source: ReviewSource) -> Result<()> {
+        if self.review_policy().mode(source) == ReviewMode::Reject { Err(rejected(source)) } else { Ok(()) }
     }
 
     /// Returns the stored version of each record, if there is one at the same address.
@@ -158,17 +162,17 @@ impl MemoryEngine {
 
     /// Returns a record of a reviewed source as it is stored. `None` if the stored one stays as it is.
     fn apply_review_policy(&self, source: ReviewSource, record: Record, stored: Option<&Record>) -> Option<Record> {
-        let Some(stored) = stored else { return self.settings().review_policy().apply(source, record) };
+        let Some(stored) = stored else { return self.review_policy().apply(source, record) };
         // A reviewer has changed the text.
         let was_edited = Edit::all_of(stored).iter().any(|edit| edit.text == record.text);
         if stored.content_hash() != record.content_hash() {
-            return if was_edited { None } else { self.settings().review_policy().apply(source, record) };
+            return if was_edited { None } else { self.review_policy().apply(source, record) };
         }
         match stored.state {
             State::Revoked if is_rejected(stored) => None,
             State::Active => Some(record),
             State::Revoked | State::Pending | State::Superseded | State::Deleted => {
-                self.settings().review_policy().apply(source, record)
+                self.review_policy().apply(source, record)
             }
         }
     }

@@ -18,7 +18,7 @@ pub struct ForgetText {
     #[serde(default)]
     pub redact: bool,
     /// True to keep the text out afterwards: it is replaced by `[deleted]` in every record that is stored within the
-    /// scope, until its entry, which [`kept_out`](crate::deletion::Deletion::kept_out) lists, is forgotten. Default:
+    /// scope, until its entry, which `kept_out` lists, is forgotten. Default:
     /// false.
     #[serde(default)]
     pub keep_out: bool,
