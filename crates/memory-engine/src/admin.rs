@@ -1,7 +1,6 @@
 //! Administration of a store: health checks, migrations, job queue, vectors, tombstones. Most applications do not need
 //! it.
 
-pub(crate) mod database_admin;
 pub(crate) mod degraded_log;
 mod lifecycle;
 pub(crate) mod operations;
@@ -17,11 +16,10 @@ pub use memory_engine_vector_store::{Generation, Generations};
 
 pub use self::degraded_log::DegradedRecall;
 #[cfg(feature = "sqlite")]
-pub use crate::admin::database_admin::rekey;
-pub use crate::admin::{
-    database_admin::{
-        Migrations, checkup, checkup_with_progress, install_views, migrate_down, migrate_up, migrations, namespaces,
-        remove_views, repair,
-    },
-    operations::Admin,
+pub use memory_engine_databases::rekey;
+pub use memory_engine_databases::{
+    Migrations, checkup, checkup_with_progress, install_views, migrate_down, migrate_up, migrations, namespaces,
+    remove_views, repair,
 };
+
+pub use crate::admin::operations::Admin;

@@ -1,9 +1,6 @@
 //! The builder of an engine.
 
-pub(crate) mod backend;
 mod policies;
-pub(crate) mod runtime;
-pub(crate) mod stores;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -13,6 +10,7 @@ use memory_engine_core::{
     SystemClock,
 };
 use memory_engine_curation::Curation;
+use memory_engine_databases::{Backend, Database, Stores, check_timers};
 use memory_engine_embedder::{CachedEmbedder, DefaultEmbedder, Embedder};
 use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
 use memory_engine_graph::GraphExtractor;
@@ -35,8 +33,6 @@ use memory_engine_synonyms::SharedThesaurus;
 use crate::{
     admin::degraded_log::DegradedLog,
     audit::{AuditOptions, AuditedSynonymStore},
-    builder::{backend::Backend, stores::Stores},
-    database::{Database, DatabaseLocation, DatabaseUrl},
     engine::{EngineParts, MemoryEngine},
 };
 
@@ -102,7 +98,7 @@ pub struct Builder {
 impl Default for Builder {
     fn default() -> Self {
         Self {
-            backend: Backend::Memory,
+            backend: Backend::default(),
             embedder: Arc::new(DefaultEmbedder::default()),
             replaced: None,
             reranker: None,
@@ -155,23 +151,14 @@ impl MemoryEngine {
 impl Builder {
     /// Stores everything in this database: a SQLite file or a Postgres database.
     pub fn database(mut self, database: impl Into<Database>) -> Self {
-        match database.into().0 {
-            DatabaseLocation::File(file) => {
-                self.backend = Backend::file(file);
-                self
-            }
-            DatabaseLocation::Server(DatabaseUrl(url)) => self.postgres(url),
-            DatabaseLocation::Unknown(address) => {
-                self.backend = Backend::Unknown(address);
-                self
-            }
-        }
+        self.backend = database.into().into();
+        self
     }
 
     /// Stores everything in one SQLite file, which is created if it is missing. Needs the feature `sqlite`, which is
     /// on by default.
     pub fn sqlite(mut self, path: impl Into<PathBuf>) -> Self {
-        self.backend = Backend::sqlite(path.into());
+        self.backend = Database::file(path).into();
         self
     }
 
@@ -189,7 +176,7 @@ impl Builder {
     /// ```
     #[cfg(feature = "sqlite")]
     pub fn sqlite_with(mut self, path: impl Into<PathBuf>, options: SqliteOptions) -> Self {
-        self.backend = Backend::Sqlite(path.into(), options);
+        self.backend = Backend::sqlite(path.into(), options);
         self
     }
 
@@ -197,7 +184,7 @@ impl Builder {
     /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`. No message shows user, password or settings of the
     /// address. Needs the feature `postgres`.
     pub fn postgres(mut self, url: impl Into<String>) -> Self {
-        self.backend = Backend::postgres(DatabaseUrl(url.into()));
+        self.backend = Database::postgres(url).into();
         self
     }
 
@@ -217,7 +204,7 @@ impl Builder {
     /// ```
     #[cfg(feature = "postgres")]
     pub fn postgres_with(mut self, url: impl Into<String>, options: PostgresOptions) -> Self {
-        self.backend = Backend::Postgres(DatabaseUrl(url.into()), Box::new(options));
+        self.backend = Backend::postgres(url.into(), options);
         self
     }
 
@@ -235,13 +222,13 @@ impl Builder {
     /// ```
     #[cfg(feature = "postgres")]
     pub fn postgres_pool(mut self, pool: PgPool, options: PostgresOptions) -> Self {
-        self.backend = Backend::PostgresPool(pool, Box::new(options));
+        self.backend = Backend::postgres_pool(pool, options);
         self
     }
 
     /// Stores everything in memory, until the engine is dropped.
     pub fn in_memory(mut self) -> Self {
-        self.backend = Backend::Memory;
+        self.backend = Backend::default();
         self
     }
 
@@ -249,7 +236,8 @@ impl Builder {
     /// names a store for each trait. The space of the vectors has to be the embedder's, or [`build`](Self::build)
     /// fails with `DimensionMismatch`.
     pub fn stores(mut self, stores: impl Into<Stores>) -> Self {
-        self.backend = Backend::Stores(stores.into());
+        let stores: Stores = stores.into();
+        self.backend = stores.into();
         self
     }
 
@@ -383,7 +371,7 @@ impl Builder {
     /// of the store are of another space than the embedder's; `Unsupported` outside of a tokio runtime, or on one
     /// without timers; `InvalidInput` for recall options or a scene policy that are not valid.
     pub async fn build(mut self) -> Result<MemoryEngine> {
-        runtime::check("build")?;
+        check_timers("build")?;
         self.options.validate()?;
         self.scene_policy.validate()?;
         self.retention.validate()?;

@@ -26,14 +26,13 @@
 
 use memory_engine_core::{Result, residue::ResidueProbes};
 use memory_engine_curation::certificate::verify_with;
+use memory_engine_databases::{Database, find_residue};
 
 pub use memory_engine_curation::certificate::{
     CertificateCheck, CertificateKey, CertificateVerification, CertifiedDeletion, CertifiedRecord, DeletionCertificate,
     DeletionTarget, PlaceKind, PublicKey, RemovalSummary, Salt, SaltedHash, SearchExtent, SearchedPlace, StoreIdentity,
     TraceSearch, verify_signature,
 };
-
-use crate::{admin::database_admin::find_residue, database::Database};
 
 /// Verifies a certificate against a database, which can be the store, a copy or a backup of it. Changes nothing. If the
 /// signature or the key is wrong, the database is not searched.

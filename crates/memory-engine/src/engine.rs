@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use memory_engine_core::{
     Locale, RecordStore,
-    audit::{Actor, AuditAction, AuditContext, in_context},
+    audit::{Actor, AuditContext, in_context},
 };
 use memory_engine_curation::Curation;
 use memory_engine_enrichment::Enrichment;
@@ -84,16 +84,14 @@ impl MemoryEngine {
         }
     }
 
-    /// Runs work that writes the records of another store. `operation` names it in the audit log.
-    pub(crate) async fn importing<T>(&self, operation: &'static str, work: impl Future<Output = T>) -> T {
-        let context = AuditContext::current().with_actor(Arc::new(self.actor()));
-        in_context(context.with_verb(AuditAction::Import, operation), Box::pin(work)).await
-    }
-
     /// Returns the actor of this handle, or otherwise that of the running task.
     pub(crate) fn actor(&self) -> Actor {
         let actor = self.actor.clone().or_else(|| AuditContext::current().actor().cloned());
         actor.map(Arc::unwrap_or_clone).unwrap_or_default()
+    }
+
+    pub(crate) fn own_actor(&self) -> Option<&Arc<Actor>> {
+        self.actor.as_ref()
     }
 
     pub(crate) fn parts(&self) -> &EngineParts {

@@ -9,7 +9,6 @@ mod builder;
 #[cfg(feature = "certificates")]
 pub mod certificate;
 pub mod context;
-mod database;
 pub mod deletion;
 pub mod embed;
 mod engine;
@@ -34,7 +33,6 @@ mod verbs;
 
 pub use builder::Builder;
 pub use context::injection::Injector;
-pub use database::Database;
 pub use engine::MemoryEngine;
 pub use settings::Settings;
 #[cfg(feature = "enrichment")]
@@ -53,6 +51,7 @@ pub use memory_engine_core::{
     Trust, WriteResult, compare_numbers, retry,
 };
 pub use memory_engine_curation::{Forget, ForgetReport, ForgetText, LinkedTurns};
+pub use memory_engine_databases::Database;
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentOptions;
 pub use memory_engine_recall::{Recall, RecallHit, RecallOptions, RecallQuery};

@@ -12,7 +12,7 @@ use memory_engine_indexing::current_runtime;
 ///
 /// # Errors
 /// `Unsupported` outside of a tokio runtime, and on one without timers.
-pub(crate) fn check(operation: &'static str) -> Result<()> {
+pub fn check_timers(operation: &'static str) -> Result<()> {
     current_runtime(operation)?;
     // Tokio offers no other way to ask: making a timer panics on a runtime without them.
     catch_unwind(AssertUnwindSafe(|| drop(tokio::time::sleep(Duration::ZERO)))).map_err(|_| {

@@ -1,12 +1,15 @@
 //! Copies one store into another, user by user.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, ScanQuery, Scope, WriteResult};
+use memory_engine_core::{
+    Error, Outcome, PutMode, Record, RecordId, Result, ScanQuery, Scope, WriteResult, audit::Actor,
+};
+use memory_engine_curation::Curation;
 use memory_engine_synonyms::PairVerdict;
 use serde::Serialize;
 
-use crate::{engine::MemoryEngine, transfer::pages::PAGE_RECORDS};
+use crate::transfer::{PAGE_RECORDS, TransferEnd, importing, is_about_a_record};
 
 /// Maximum number of refused records that are reported one by one.
 const MAX_REPORTED_RECORDS: u64 = 20;
@@ -86,8 +89,9 @@ impl CopyReport {
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
 pub struct Copier<'e> {
-    source: &'e MemoryEngine,
-    target: &'e MemoryEngine,
+    source: &'e Curation,
+    target: &'e Curation,
+    actor: Option<&'e Arc<Actor>>,
     update: bool,
     on_commit: Box<dyn FnMut(&CopyReport) + Send + 'e>,
     report: CopyReport,
@@ -101,8 +105,15 @@ impl fmt::Debug for Copier<'_> {
 
 impl<'e> Copier<'e> {
     /// Creates a copier that leaves the existing records of the target as they are.
-    pub fn new(source: &'e MemoryEngine, target: &'e MemoryEngine) -> Self {
-        Self { source, target, update: false, on_commit: Box::new(|_| ()), report: CopyReport::default() }
+    pub fn new(source: &'e impl TransferEnd, target: &'e impl TransferEnd) -> Self {
+        Self {
+            source: source.curation(),
+            target: target.curation(),
+            actor: target.actor(),
+            update: false,
+            on_commit: Box::new(|_| ()),
+            report: CopyReport::default(),
+        }
     }
 
     /// Sets whether records of the target that differ are replaced. Default: false.
@@ -134,7 +145,7 @@ impl<'e> Copier<'e> {
     /// # Errors
     /// The errors of either store. The committed records stay, and a second copy continues.
     pub async fn copy(&mut self, scope: &Scope) -> Result<()> {
-        self.target.importing("copy", self.copy_all(scope)).await
+        importing(self.actor, "copy", self.copy_all(scope)).await
     }
 
     async fn copy_all(&mut self, scope: &Scope) -> Result<()> {
@@ -142,7 +153,11 @@ impl<'e> Copier<'e> {
         self.copy_synonyms(scope).await?;
         let mut after = None;
         loop {
-            let page = self.source.scan(scope, &ScanQuery::oldest(PAGE_RECORDS).with_after(after)).await?;
+            let page = self
+                .source
+                .indexed_store()
+                .scan_unexpired(scope, &ScanQuery::oldest(PAGE_RECORDS).with_after(after))
+                .await?;
             // The scope of a tenant includes its users, which are copied separately.
             self.copy_records(scope, page.records.into_iter().filter(|r| r.scope.namespace() == *scope).collect())
                 .await?;
@@ -154,11 +169,11 @@ impl<'e> Copier<'e> {
         }
         let mut last: Option<RecordId> = None;
         loop {
-            let mut page = self.source.admin().tombstones(scope, last, PAGE_RECORDS).await?;
+            let mut page = self.source.indexed_store().records().tombstones(scope, last, PAGE_RECORDS).await?;
             let Some(end) = page.last().map(|tombstone| tombstone.id) else { return Ok(()) };
             last = Some(end);
             page.retain(|tombstone| tombstone.scope.namespace() == *scope);
-            let new = self.target.admin().import_tombstones(scope, &page).await?;
+            let new = self.target.import_tombstones(scope, &page).await?;
             self.report.tombstones += new;
             self.report.tombstones_there += page.len() as u64 - new;
             (self.on_commit)(&self.report);
@@ -170,7 +185,7 @@ impl<'e> Copier<'e> {
             return Ok(());
         }
         let ids: Vec<_> = records.iter().map(|record| record.id).collect();
-        let stored = self.target.get_all(scope, &ids).await?;
+        let stored = self.target.indexed_store().get_unexpired(scope, &ids).await?;
         let mut new_records = Vec::with_capacity(records.len());
         for (record, stored) in records.into_iter().zip(stored) {
             match stored {
@@ -178,7 +193,7 @@ impl<'e> Copier<'e> {
                     self.report.unchanged += 1;
                     self.report.different += u64::from(!stored.same_content(&record));
                 }
-                Some(_) | None => match self.target.admin().check(&record) {
+                Some(_) | None => match self.target.indexed_store().check(&record) {
                     Ok(()) => new_records.push(record),
                     Err(e) => self.report.count_refused(&record, &e),
                 },
@@ -188,12 +203,12 @@ impl<'e> Copier<'e> {
             return Ok(());
         }
         let mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
-        match self.target.curation().store_records(scope, new_records.clone(), mode).await {
+        match self.target.store_records(scope, new_records.clone(), mode).await {
             Ok(written) => written.iter().for_each(|written| self.report.count(written)),
             // One invalid record rejects its whole batch, so they are stored one by one.
             Err(e) if is_about_a_record(e.kind()) => {
                 for record in new_records {
-                    match self.target.curation().store_records(scope, vec![record.clone()], mode).await {
+                    match self.target.store_records(scope, vec![record.clone()], mode).await {
                         Ok(written) => written.iter().for_each(|written| self.report.count(written)),
                         Err(e) if is_about_a_record(e.kind()) => self.report.count_refused(&record, &e),
                         Err(e) => return Err(e),
@@ -206,8 +221,8 @@ impl<'e> Copier<'e> {
     }
 
     async fn copy_synonyms(&mut self, scope: &Scope) -> Result<()> {
-        let source = self.source.settings().synonyms().store();
-        let target = self.target.settings().synonyms().store();
+        let source = self.source.synonyms().store();
+        let target = self.target.synonyms().store();
         let known: BTreeMap<_, _> = target.list(scope).await?.into_iter().map(|group| (group.key(), group)).collect();
         let mut new = source.list(scope).await?;
         new.retain(|group| known.get(&group.key()) != Some(group));
@@ -233,9 +248,4 @@ impl<'e> Copier<'e> {
         }
         Ok(())
     }
-}
-
-/// Returns true if an error is about the record, not about the store.
-pub(crate) fn is_about_a_record(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::InvalidInput | ErrorKind::Conflict | ErrorKind::NotFound)
 }

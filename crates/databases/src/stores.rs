@@ -8,7 +8,7 @@ use memory_engine_keyword_store::{KeywordStore, MemoryKeywordStore};
 use memory_engine_synonyms::{MemorySynonymStore, SynonymStore};
 use memory_engine_vector_store::{MemoryVectorStore, VectorStore};
 
-/// Every store of an engine, for [`Builder::stores`](crate::Builder::stores).
+/// Every store of an engine, for `Builder::stores`.
 ///
 /// A value that implements [`RecordStore`], [`JobQueue`], [`KeywordStore`], [`VectorStore`], [`GraphStore`] and
 /// [`SynonymStore`] converts into `Stores`; wrap it in an [`Arc`] to keep a handle on it. To mix stores, set every
@@ -55,7 +55,7 @@ impl Stores {
     }
 
     /// As [`in_memory`](Self::in_memory), with these records.
-    pub(crate) fn in_memory_with(records: MemoryRecordStore, space: EmbeddingSpace) -> Self {
+    pub fn in_memory_with(records: MemoryRecordStore, space: EmbeddingSpace) -> Self {
         let records = Arc::new(records);
         Self {
             records: records.clone(),

@@ -4,16 +4,14 @@ mod plan;
 mod snapshot;
 mod synonyms;
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
-use memory_engine_core::{Error, Outcome, PutMode, Record, RecordId, Result, Scope, Write, WriteResult};
+use memory_engine_core::{Error, Outcome, PutMode, Record, RecordId, Result, Scope, Write, WriteResult, audit::Actor};
+use memory_engine_curation::Curation;
 use serde::Serialize;
 
 use self::{plan::Plan, snapshot::StoreSnapshot};
-use crate::{
-    engine::MemoryEngine,
-    transfer::{copy::is_about_a_record, pages::PAGE_RECORDS},
-};
+use crate::transfer::{PAGE_RECORDS, TransferEnd, importing, is_about_a_record};
 
 pub use self::plan::{MergeReason, MergeSide};
 
@@ -91,7 +89,7 @@ impl MergeReport {
 
 /// Merges the data of users from a source into a target, so that the target has what either of them had. The source is
 /// not changed. The result is the same if source and target are exchanged, and a second merge changes nothing, except
-/// for records that the target refuses or whose texts its [screening](crate::screening) masks.
+/// for records that the target refuses or whose texts its screening masks.
 ///
 /// - Records of either store are in the result. Tombstones of either store win over content, and so does the deletion
 ///   of what a record was derived from.
@@ -121,8 +119,9 @@ impl MergeReport {
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
 pub struct Merge<'e> {
-    source: &'e MemoryEngine,
-    target: &'e MemoryEngine,
+    source: &'e Curation,
+    target: &'e Curation,
+    actor: Option<&'e Arc<Actor>>,
     dry_run: bool,
     on_progress: Box<dyn FnMut(u64) + Send + 'e>,
     report: MergeReport,
@@ -136,8 +135,15 @@ impl fmt::Debug for Merge<'_> {
 
 impl<'e> Merge<'e> {
     /// Creates a merge of `source` into `target`.
-    pub fn new(source: &'e MemoryEngine, target: &'e MemoryEngine) -> Self {
-        Self { source, target, dry_run: false, on_progress: Box::new(|_| ()), report: MergeReport::default() }
+    pub fn new(source: &'e impl TransferEnd, target: &'e impl TransferEnd) -> Self {
+        Self {
+            source: source.curation(),
+            target: target.curation(),
+            actor: target.actor(),
+            dry_run: false,
+            on_progress: Box::new(|_| ()),
+            report: MergeReport::default(),
+        }
     }
 
     /// Sets whether the merge only reports the changes. A dry run does not screen the records. Default: false.
@@ -173,7 +179,7 @@ impl<'e> Merge<'e> {
         let scope = &scope.namespace();
         let source = StoreSnapshot::read(self.source, scope, &mut self.on_progress).await?;
         let target = StoreSnapshot::read(self.target, scope, &mut self.on_progress).await?;
-        let plan = Plan::of(&source, &target, self.target.settings().clock().now());
+        let plan = Plan::of(&source, &target, self.target.indexed_store().clock().now());
         self.report.namespaces += 1;
         self.report.unchanged += plan.unchanged.len() as u64;
         self.report.deleted += plan.deleted.len() as u64;
@@ -187,7 +193,7 @@ impl<'e> Merge<'e> {
             self.report.replaced += self.count_accepted(scope, &source_wins(&plan).collect::<Vec<_>>()).await?;
             self.report.added += self.count_accepted(scope, &plan.added).await?;
         } else {
-            self.target.importing("merge", self.write(scope, &plan, &target)).await?;
+            importing(self.actor, "merge", self.write(scope, &plan, &target)).await?;
         }
         self.merge_synonyms(scope).await
     }
@@ -227,11 +233,11 @@ impl<'e> Merge<'e> {
         let (cascaded, others): (Vec<_>, Vec<_>) =
             plan.tombstones.iter().cloned().partition(|tombstone| tombstone.cascade_deleted);
         for page in cascaded.chunks(PAGE_RECORDS).chain(others.chunks(PAGE_RECORDS)) {
-            self.target.admin().import_tombstones(scope, page).await?;
+            self.target.import_tombstones(scope, page).await?;
             self.report.tombstones += page.len() as u64;
         }
         for tombstone in &plan.further_blocks {
-            self.target.admin().import_tombstones(scope, std::slice::from_ref(tombstone)).await?;
+            self.target.import_tombstones(scope, std::slice::from_ref(tombstone)).await?;
         }
         // Before the new records: a replaced text removes the records that were derived from it.
         let replaced: Vec<RecordId> = source_wins(plan).collect();
@@ -287,7 +293,7 @@ impl<'e> Merge<'e> {
         let records = self.source.indexed_store().get_all(scope, ids).await?;
         let mut accepted = Vec::with_capacity(records.len());
         for record in records.into_iter().flatten() {
-            match self.target.admin().check(&record) {
+            match self.target.indexed_store().check(&record) {
                 Ok(()) => accepted.push(record),
                 Err(error) => self.report.refuse(record.id, error),
             }
@@ -312,8 +318,8 @@ impl<'e> Merge<'e> {
     }
 
     async fn merge_synonyms(&mut self, scope: &Scope) -> Result<()> {
-        let source = self.source.settings().synonyms().store();
-        let target = self.target.settings().synonyms().store();
+        let source = self.source.synonyms().store();
+        let target = self.target.synonyms().store();
         let groups = synonyms::groups(source.list(scope).await?, target.list(scope).await?);
         let verdicts = synonyms::verdicts(source.verdicts(scope).await?, target.verdicts(scope).await?);
         self.report.synonyms += groups.len() as u64;

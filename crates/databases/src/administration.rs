@@ -15,7 +15,6 @@
 //! # Ok::<(), memory_engine::Error>(()) }).unwrap();
 //! ```
 
-#[cfg(feature = "certificates")]
 use memory_engine_core::residue::{ResidueProbes, ResidueReport};
 use memory_engine_core::{Error, ErrorKind, HealthReport, Result, Scope, ViewSet};
 
@@ -79,8 +78,7 @@ pub async fn repair(database: &Database) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// As [`checkup`].
-#[cfg(feature = "certificates")]
-pub(crate) async fn find_residue(database: &Database, probes: &ResidueProbes) -> Result<ResidueReport> {
+pub async fn find_residue(database: &Database, probes: &ResidueProbes) -> Result<ResidueReport> {
     match &database.0 {
         DatabaseLocation::File(path) => file::find_residue(path, probes).await,
         DatabaseLocation::Server(address) => server::find_residue(&address.0, probes).await,
@@ -214,7 +212,6 @@ mod file {
         run(file, memory_engine_sqlite::repair).await
     }
 
-    #[cfg(feature = "certificates")]
     pub(super) async fn find_residue(file: &DatabaseFile, probes: &ResidueProbes) -> Result<ResidueReport> {
         let probes = probes.clone();
         run(file, move |file| memory_engine_sqlite::find_residue(file, &probes)).await
@@ -270,7 +267,6 @@ mod file {
         feature_off()
     }
 
-    #[cfg(feature = "certificates")]
     pub(super) async fn find_residue(_: &DatabaseFile, _: &ResidueProbes) -> Result<ResidueReport> {
         feature_off()
     }
@@ -314,7 +310,6 @@ mod server {
         memory_engine_postgres::repair(url, &PostgresOptions::default()).await
     }
 
-    #[cfg(feature = "certificates")]
     pub(super) async fn find_residue(url: &str, probes: &ResidueProbes) -> Result<ResidueReport> {
         memory_engine_postgres::find_residue(url, &PostgresOptions::default(), probes).await
     }
@@ -362,7 +357,6 @@ mod server {
         feature_off()
     }
 
-    #[cfg(feature = "certificates")]
     pub(super) async fn find_residue(_: &str, _: &ResidueProbes) -> Result<ResidueReport> {
         feature_off()
     }

@@ -6,10 +6,10 @@ use memory_engine_core::{
     ContentHash, Error, ErrorKind, Kind, Record, RecordId, Result, ScanQuery, Scope, SortedJson, State, Tombstone,
     Trust,
 };
-use memory_engine_curation::RETRACTION;
+use memory_engine_curation::{Curation, RETRACTION};
 use serde_json::Value;
 
-use crate::{engine::MemoryEngine, transfer::pages::PAGE_RECORDS};
+use crate::transfer::PAGE_RECORDS;
 
 /// Fields that are not compared.
 const NOT_CONTENT: [&str; 2] = ["recorded_at", "revision"];
@@ -41,13 +41,13 @@ pub(super) struct StoreSnapshot {
 
 impl StoreSnapshot {
     /// Reads the records and tombstones of a user, or of a tenant without those of its users.
-    pub(super) async fn read(engine: &MemoryEngine, scope: &Scope, on_page: &mut dyn FnMut(u64)) -> Result<Self> {
+    pub(super) async fn read(curation: &Curation, scope: &Scope, on_page: &mut dyn FnMut(u64)) -> Result<Self> {
         let mut snapshot = Self::default();
         let mut after = None;
         loop {
             // Also expired records that are not deleted yet: the other snapshot may have prolonged them.
             let query = ScanQuery::oldest(PAGE_RECORDS).with_after(after);
-            let page = engine.indexed_store().scan(scope, &query).await?;
+            let page = curation.indexed_store().scan(scope, &query).await?;
             on_page(page.records.len() as u64);
             for record in page.records.iter().filter(|record| record.scope.namespace() == *scope) {
                 snapshot.add(record)?;
@@ -59,7 +59,7 @@ impl StoreSnapshot {
         }
         let mut last: Option<RecordId> = None;
         loop {
-            let page = engine.admin().tombstones(scope, last, PAGE_RECORDS).await?;
+            let page = curation.indexed_store().records().tombstones(scope, last, PAGE_RECORDS).await?;
             let Some(end) = page.last().map(|tombstone| tombstone.id) else { return Ok(snapshot) };
             last = Some(end);
             let of_user = page.into_iter().filter(|tombstone| tombstone.scope.namespace() == *scope);
