@@ -67,17 +67,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     // Opens both backends; merges delete and run jobs.
     (
         "memory-engine-databases",
-        &[
-            "core",
-            "curation",
-            "graph",
-            "indexing",
-            "keyword-store",
-            "postgres",
-            "sqlite",
-            "synonyms",
-            "vector-store",
-        ],
+        &["core", "curation", "graph", "indexing", "keyword-store", "postgres", "sqlite", "synonyms", "vector-store"],
     ),
     (
         "memory-engine",

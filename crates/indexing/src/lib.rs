@@ -16,6 +16,7 @@ mod retention;
 mod screening;
 mod store;
 mod vectors;
+mod verb;
 mod write;
 
 pub use analysis::Analysis;
@@ -27,3 +28,4 @@ pub use indexed_text::indexed_text;
 pub use kept_out::KeptOutValue;
 pub use retention::{RetentionPolicy, RetentionRule, inherit_expiry, parse_time_to_live};
 pub use store::{IndexedStore, StoreSet};
+pub use verb::run_verb;

@@ -31,7 +31,6 @@ use memory_engine_sqlite::SqliteOptions;
 use memory_engine_synonyms::SharedThesaurus;
 
 use crate::{
-    admin::degraded_log::DegradedLog,
     audit::{AuditOptions, AuditedSynonymStore},
     engine::{EngineParts, MemoryEngine},
 };
@@ -407,16 +406,15 @@ impl Builder {
             options: self.options,
             scene_policy: self.scene_policy,
             thesaurus: Arc::clone(&thesaurus),
-            zone: self.locale.zone.clone(),
+            locale: self.locale.clone(),
         });
-        let (extractor, locale) = (self.graph_extractor, self.locale.clone());
+        let (extractor, locale) = (self.graph_extractor, self.locale);
         let enrichment = Enrichment::new(Arc::clone(&store), self.enrichment, extractor, locale, self.review.clone());
         if self.background {
             enrichment.worker().spawn();
         }
         let curation = Curation::new(Arc::clone(&store), enrichment, thesaurus, self.review);
-        let (locale, degraded_log) = (self.locale, DegradedLog::default());
-        Ok(MemoryEngine::new(EngineParts { store, recall, curation, locale, degraded_log }))
+        Ok(MemoryEngine::new(EngineParts { store, recall, curation }))
     }
 
     /// Pairs the embedders with their vectors. A store without generations has no vectors of a replaced embedder.

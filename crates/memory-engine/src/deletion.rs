@@ -4,13 +4,14 @@ use std::{fmt, sync::Arc};
 
 use memory_engine_core::{RemovalCounts, Result, Scope};
 use memory_engine_curation::{Forget, ForgetReport, ProgressFn};
+use memory_engine_indexing::verb;
 use tracing::{Span, field::Empty};
 
 #[cfg(feature = "certificates")]
 use crate::certificate::{
     CertificateKey, CertificateVerification, CertifiedDeletion, DeletionCertificate, PublicKey, SearchExtent,
 };
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::engine::MemoryEngine;
 
 pub use memory_engine_curation::{ForgetPreview, KeptOut};
 

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use memory_engine_core::{
-    Locale, RecordStore,
+    RecordStore,
     audit::{Actor, AuditContext, in_context},
 };
 use memory_engine_curation::Curation;
@@ -11,8 +11,6 @@ use memory_engine_enrichment::Enrichment;
 use memory_engine_indexing::IndexedStore;
 use memory_engine_recall::RecallPipeline;
 use memory_engine_vector_store::VectorStore;
-
-use crate::admin::degraded_log::DegradedLog;
 
 /// A handle on long-term memory. Cloning it is cheap and gives another handle on the same memory.
 ///
@@ -54,8 +52,6 @@ pub(crate) struct EngineParts {
     pub(crate) store: Arc<IndexedStore>,
     pub(crate) recall: RecallPipeline,
     pub(crate) curation: Curation,
-    pub(crate) locale: Locale,
-    pub(crate) degraded_log: DegradedLog,
 }
 
 impl fmt::Debug for MemoryEngine {
@@ -106,10 +102,6 @@ impl MemoryEngine {
         &self.parts.recall
     }
 
-    pub(crate) fn degraded_log(&self) -> &DegradedLog {
-        &self.parts.degraded_log
-    }
-
     pub(crate) fn enrichment(&self) -> &Enrichment {
         self.parts.curation.enrichment()
     }
@@ -124,5 +116,12 @@ impl MemoryEngine {
 
     pub(crate) fn vectors(&self) -> &Arc<dyn VectorStore> {
         self.parts.store.vectors()
+    }
+}
+
+/// Reading memories, for what is made of an engine: injections and contexts.
+impl AsRef<RecallPipeline> for MemoryEngine {
+    fn as_ref(&self) -> &RecallPipeline {
+        self.recall_pipeline()
     }
 }

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use memory_engine_core::{PutMode, Record, RecordId, Result, Scope};
 use memory_engine_enrichment::EnrichmentReport;
+use memory_engine_indexing::verb;
 
 pub use memory_engine_core::{Language, Locale};
 pub use memory_engine_enrichment::EnrichmentOptions;
 pub use memory_engine_summarizer::*;
 
-use crate::{admin::operations::Admin, builder::Builder, verbs::verb::verb};
+use crate::{admin::operations::Admin, builder::Builder};
 
 impl Builder {
     /// Sets the background jobs other than indexing. Default: none.

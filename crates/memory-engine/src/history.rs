@@ -1,7 +1,8 @@
 //! Records as of a time, changes, retractions, branches and tombstones.
 
 use memory_engine_core::{Page, Record, RecordId, Result, ScanQuery, Scope, Timestamp};
-use memory_engine_recall::{ReadScope, create_fork, fork_of};
+use memory_engine_indexing::verb;
+use memory_engine_recall::{create_fork, fork_of};
 use tracing::{Span, field::Empty};
 
 pub use memory_engine_core::{
@@ -11,10 +12,7 @@ pub use memory_engine_core::{
 pub use memory_engine_curation::{Retraction, Rewind};
 pub use memory_engine_recall::{Fork, Inherits};
 
-use crate::{
-    engine::MemoryEngine,
-    verbs::{read::note_page, verb::verb},
-};
+use crate::{engine::MemoryEngine, verbs::read::note_page};
 
 /// The history of the memories: records as of a time, branches of a conversation, and retractions, which can be
 /// restored. [`MemoryEngine::history`] returns it.
@@ -119,9 +117,7 @@ impl History {
     /// # Errors
     /// As [`MemoryEngine::scan`].
     pub async fn timeline(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
-        let store = self.engine.indexed_store();
-        let work = async { ReadScope::resolve(store, scope).await?.scan(store, query).await };
-        verb!("timeline", scope, { limit = query.limit, records = Empty }, work, note_page)
+        self.engine.recall_pipeline().timeline(scope, query).await
     }
 
     /// Creates a branch of a conversation. `scope` names the session and the new branch.

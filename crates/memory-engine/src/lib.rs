@@ -32,7 +32,6 @@ pub mod transfer;
 mod verbs;
 
 pub use builder::Builder;
-pub use context::injection::Injector;
 pub use engine::MemoryEngine;
 pub use settings::Settings;
 #[cfg(feature = "enrichment")]
@@ -54,7 +53,7 @@ pub use memory_engine_curation::{Forget, ForgetReport, ForgetText, LinkedTurns};
 pub use memory_engine_databases::Database;
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentOptions;
-pub use memory_engine_recall::{Recall, RecallHit, RecallOptions, RecallQuery};
+pub use memory_engine_recall::{Injector, Recall, RecallHit, RecallOptions, RecallQuery};
 
 #[cfg(feature = "http-models")]
 pub use memory_engine_http_models as http_models;

@@ -5,11 +5,12 @@ use std::time::Duration;
 use memory_engine_context::RequestNotice;
 use memory_engine_core::{RecordId, Result, Scope};
 use memory_engine_curation::Forget;
+use memory_engine_indexing::verb;
 
 pub use memory_engine_curation::ChatCommand;
 pub use memory_engine_summarizer::MemoryRequest;
 
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::engine::MemoryEngine;
 
 /// Acts on requests of a person about the memory itself. `MemoryEngine::requests` returns it.
 ///

@@ -1,6 +1,7 @@
 //! The review of pending memories: listing, accepting and rejecting them.
 
 use memory_engine_core::{PutMode, Record, RecordId, Result, Scope};
+use memory_engine_indexing::verb;
 use tracing::{Span, field::Empty};
 
 pub use memory_engine_core::{ReviewMode, ReviewPolicy, ReviewSource, review_keys};
@@ -9,7 +10,7 @@ pub use memory_engine_curation::{PendingMemory, ReviewEvidence, ReviewPage, Revi
 use crate::{
     engine::MemoryEngine,
     history::{Retraction, note_retraction},
-    verbs::{turn::Turn, verb::verb},
+    verbs::turn::Turn,
 };
 
 /// The review of memories that wait until a person accepts them. [`MemoryEngine::review`] returns it, and

@@ -10,9 +10,10 @@ pub use memory_engine_screening::{
 pub use memory_engine_curation::{RecordSecrets, SecretReport};
 
 use memory_engine_core::{Result, Scope};
+use memory_engine_indexing::verb;
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::engine::MemoryEngine;
 
 /// A prepared scan for secrets. [`Screening::scan`] creates one, [`run`](Self::run) runs it.
 #[must_use = "a scan does nothing until `run` is called"]

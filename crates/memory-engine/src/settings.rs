@@ -58,18 +58,17 @@ impl<'e> Settings<'e> {
 
     /// Returns the time zone of days and dates, which a query or an option may override. Default: UTC.
     pub fn zone(&self) -> &'e TimeZone {
-        &self.engine.parts().locale.zone
+        &self.engine.recall_pipeline().parts().locale.zone
     }
 
     /// Returns the language of summaries, profiles, injections and prompts; `None` for the language of each text.
     pub fn language(&self) -> Option<Language> {
-        self.engine.parts().locale.language
+        self.engine.recall_pipeline().parts().locale.language
     }
 
     /// Returns a text block for memories with this [zone](Self::zone) and [language](Self::language).
     pub fn memory_block(&self) -> MemoryBlock {
-        let block = self.language().map_or_else(MemoryBlock::default, MemoryBlock::in_language);
-        block.with_zone(self.zone().clone())
+        self.engine.recall_pipeline().memory_block()
     }
 
     /// Returns the options of recalls whose query has none of its own.

@@ -10,4 +10,3 @@ pub(crate) mod records;
 pub(crate) mod remember;
 mod remember_all;
 pub(crate) mod turn;
-pub(crate) mod verb;

@@ -8,14 +8,12 @@ use memory_engine_core::{
 };
 use memory_engine_curation::{Forget, ForgetReport, LinkedTurns};
 use memory_engine_enrichment::{LatencyStats, Progress};
+use memory_engine_indexing::verb;
+use memory_engine_recall::DegradedRecall;
 use memory_engine_vector_store::{Generations, VectorQuery};
 use tracing::{Span, field::Empty};
 
-use crate::{
-    admin::degraded_log::DegradedRecall,
-    engine::MemoryEngine,
-    verbs::{turn::Turn, verb::verb},
-};
+use crate::{engine::MemoryEngine, verbs::turn::Turn};
 
 /// The operations of an engine that an application seldom needs: statistics, its job queue, its vectors, its
 /// tombstones, and writing with full control. [`MemoryEngine::admin`] returns it.
@@ -49,7 +47,7 @@ impl Admin {
     /// Returns at most `limit` recalls within `scope` in which a stage failed or was late, latest first. This process
     /// keeps the latest 200 of all scopes.
     pub fn degraded_recalls(&self, scope: &Scope, limit: usize) -> Vec<DegradedRecall> {
-        self.engine.degraded_log().latest(scope, limit)
+        self.engine.recall_pipeline().degraded_recalls(scope, limit)
     }
 
     /// Returns the groups of the records within `scope`: the number of records of each kind, state and application at

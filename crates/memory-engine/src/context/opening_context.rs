@@ -5,12 +5,10 @@ use memory_engine_context::{ContextPlan, Item, Layer, LayerReport, Overflow, Tok
 use memory_engine_core::{
     Error, Field, Filter, Kind, Language, Record, RecordId, Result, ScanQuery, Scope, State, Timestamp,
 };
+use memory_engine_recall::{MAX_PINNED, pinned_filter};
 use memory_engine_summarizer::render;
 
-use crate::{
-    context::pinned::{MAX_PINNED, pinned_filter},
-    engine::MemoryEngine,
-};
+use crate::engine::MemoryEngine;
 
 /// Maximum number of notes in a context.
 const MAX_NOTES: usize = 40;

@@ -2,8 +2,9 @@
 
 use memory_engine_core::{RecordId, Result, Scope};
 use memory_engine_curation::{Forget, ForgetReport, RecordPatch};
+use memory_engine_indexing::verb;
 
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::engine::MemoryEngine;
 
 impl MemoryEngine {
     /// Corrects a memory within `scope`. Returns the id of the record that states the new text.

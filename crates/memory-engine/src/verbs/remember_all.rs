@@ -6,13 +6,13 @@ use memory_engine_core::{
     PutMode, Record, RecordId, Result, Scope, State, Write, WriteResult,
     retry::{WRITE_ATTEMPTS, retry_on},
 };
+use memory_engine_indexing::verb;
 
 use crate::{
     engine::MemoryEngine,
     verbs::{
         remember::{CHANGED_MEANWHILE, has_same_content, replacement},
         turn::Turn,
-        verb::verb,
     },
 };
 

@@ -8,13 +8,14 @@ use memory_engine_context::{
     RenderedBlock, TokenCounter, quoted,
 };
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
-use memory_engine_recall::{Degraded, RecallHit, RecallQuery};
+use memory_engine_indexing::verb;
 use tracing::{Span, field::Empty};
 
 use crate::{
-    context::pinned::{MAX_PINNED, pinned_records, within_budget},
-    engine::MemoryEngine,
-    verbs::verb::verb,
+    hit::{Degraded, RecallHit},
+    injection::pinned::{MAX_PINNED, pinned_records, within_budget},
+    pipeline::{RecallPipeline, SharedPipeline},
+    query::RecallQuery,
 };
 
 /// Budget of the persona, as a share of the token limit (0–1). The persona is never cut, and may exceed it.
@@ -25,11 +26,11 @@ const RECENT_SHARE: f64 = 0.3;
 /// The name of the layer of the memories.
 const MEMORIES: &str = "memories";
 
-/// A request for text for a prompt. [`MemoryEngine::context`] creates one; awaiting it runs it.
+/// A request for text for a prompt. `MemoryEngine::context` creates one; awaiting it runs it.
 #[derive(Debug, Clone)]
 #[must_use = "a request does nothing until it is awaited"]
 pub struct ContextRequest {
-    engine: MemoryEngine,
+    pipeline: SharedPipeline,
     scope: Scope,
     query: RecallQuery,
     persona: String,
@@ -57,45 +58,27 @@ pub struct PromptContext {
     pub degraded: Vec<Degraded>,
 }
 
-impl MemoryEngine {
-    /// Returns the memories that are relevant to the query as text for a prompt, within a limit of tokens. Pinned
-    /// memories come first, up to half of the memories' characters.
-    ///
-    /// ```
-    /// use memory_engine::{MemoryEngine, Scope, Turn};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let memory = MemoryEngine::builder().in_memory().build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// memory.remember(&lin, "I'm allergic to peanuts").await?;
-    /// memory.remember(&lin, Turn::assistant("Noted.")).await?;
-    ///
-    /// let request = memory.context(&lin, "Can I eat peanuts?").persona("You are kind.");
-    /// let context = request.recent(1).max_tokens(200).await?;
-    /// assert!(context.text.starts_with("You are kind."));
-    /// assert!(context.text.contains("allergic to peanuts"));
-    /// assert!(context.tokens <= 200);
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// `InvalidInput` for an empty query, or if the persona alone exceeds the limit; the errors of
-    /// [`recall`](Self::recall).
-    pub fn context(&self, scope: &Scope, query: impl Into<RecallQuery>) -> ContextRequest {
-        ContextRequest {
-            engine: self.clone(),
-            scope: scope.clone(),
+impl ContextRequest {
+    /// Creates a request with the default options.
+    pub fn new(
+        engine: impl AsRef<RecallPipeline> + Send + Sync + 'static,
+        scope: Scope,
+        query: impl Into<RecallQuery>,
+    ) -> Self {
+        let pipeline = SharedPipeline::of(engine);
+        let block = pipeline.memory_block();
+        Self {
+            pipeline,
+            scope,
             query: query.into(),
             persona: String::new(),
             recent: 0,
             max_tokens: 1000,
-            block: self.settings().memory_block(),
+            block,
             counter: Arc::new(EstimatedTokens),
         }
     }
-}
 
-impl ContextRequest {
     /// Sets the persona of the model: a text that comes first and is never cut. Default: none.
     pub fn persona(mut self, text: impl Into<String>) -> Self {
         self.persona = text.into();
@@ -116,7 +99,7 @@ impl ContextRequest {
     }
 
     /// Sets heading, zone and line length of the list of memories. Default:
-    /// [`Settings::memory_block`](crate::Settings::memory_block).
+    /// `Settings::memory_block`.
     pub fn block(mut self, block: MemoryBlock) -> Self {
         self.block = block;
         self
@@ -141,16 +124,16 @@ impl ContextRequest {
 
     async fn build(self) -> Result<PromptContext> {
         let recent = self.recent_turns().await?;
-        let recall = self.engine.recall(&self.scope, self.query.clone()).await?;
+        let recall = self.pipeline.recall(&self.scope, &self.query).await?;
         let is_recent = |record: &&Record| recent.iter().any(|turn| turn.id == record.id);
         let mut block = self.block.clone();
-        let mut pinned = pinned_records(&self.engine, &self.scope, MAX_PINNED).await?;
+        let mut pinned = pinned_records(&*self.pipeline, &self.scope, MAX_PINNED).await?;
         pinned.retain(|record| !is_recent(&record));
         let pinned = within_budget(pinned, block.max_chars, block.max_chars_each);
         let relevant = recall.relevant().map(|hit| &hit.record).filter(|record| !is_recent(record));
         let relevant = relevant.filter(|record| pinned.iter().all(|pinned| pinned.id != record.id));
         let memories: Vec<&Record> = pinned.iter().chain(relevant).collect();
-        block.zone.get_or_insert_with(|| self.engine.settings().zone().clone());
+        block.zone.get_or_insert_with(|| self.pipeline.parts().locale.zone.clone());
         let recent_budget = token_share(self.max_tokens, RECENT_SHARE);
         // The separators before and after the memories.
         let separator_tokens = 2 * self.counter.count(ContextPlan::LAYER_SEPARATOR);
@@ -187,7 +170,7 @@ impl ContextRequest {
         }
         let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
         let query = ScanQuery::newest(self.recent).with_filter(turns);
-        let mut turns = self.engine.history().timeline(&self.scope, &query).await?.records;
+        let mut turns = self.pipeline.timeline(&self.scope, &query).await?.records;
         turns.reverse();
         Ok(turns)
     }

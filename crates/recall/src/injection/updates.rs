@@ -16,12 +16,12 @@ impl Injector {
     ) -> Result<()> {
         let messages = recalled.others.iter().filter(|record| record.kind == Kind::TURN);
         let messages: Vec<RecordId> = messages.map(|turn| turn.id).collect();
-        let updates = self.engine.recall_pipeline().updates(&scope.namespace(), &messages).await?;
+        let updates = self.pipeline.updates(&scope.namespace(), &messages).await?;
         recalled.past.extend(updates.iter().map(|update| update.outdated));
         let mut newer: Vec<Record> = updates.into_iter().filter_map(|update| update.current).collect();
         newer.sort_by_key(|fact| fact.id);
         newer.dedup_by_key(|fact| fact.id);
-        let visible = self.engine.settings().scene_policy().filter(message.scene);
+        let visible = self.pipeline.parts().scene_policy.filter(message.scene);
         newer.retain(|fact| {
             let is_known = recalled.core.iter().chain(&recalled.relevant).any(|known| known.id == fact.id);
             !is_known && visible.as_ref().is_none_or(|filter| filter.matches(fact))

@@ -2,16 +2,16 @@
 
 use memory_engine_core::{Field, Filter, Kind, Record, Result, ScanQuery, Scope, State};
 
-use crate::engine::MemoryEngine;
+use crate::pipeline::RecallPipeline;
 
 /// Maximum number of pinned records in a context. The latest ones are taken.
-pub(crate) const MAX_PINNED: usize = 20;
+pub const MAX_PINNED: usize = 20;
 /// Budget of the pinned records, as a share of the characters of all memories of a context (0–1). What they do not use
 /// is left to the others.
 const PINNED_SHARE: f64 = 0.5;
 
 /// Returns the filter for active pinned records. The entries of values that are kept out are no memories.
-pub(crate) fn pinned_filter() -> Filter {
+pub fn pinned_filter() -> Filter {
     let is_memory = Filter::Not(Box::new(Filter::eq(Field::Kind, Kind::KEPT_OUT.as_str())));
     Filter::eq(Field::Pinned, true).and(Filter::eq(Field::State, State::Active.as_str())).and(is_memory)
 }
@@ -20,9 +20,9 @@ pub(crate) fn pinned_filter() -> Filter {
 ///
 /// # Errors
 /// The store's error.
-pub async fn pinned_records(engine: &MemoryEngine, scope: &Scope, limit: usize) -> Result<Vec<Record>> {
+pub async fn pinned_records(engine: &impl AsRef<RecallPipeline>, scope: &Scope, limit: usize) -> Result<Vec<Record>> {
     let query = ScanQuery::newest(limit).with_filter(pinned_filter());
-    Ok(engine.history().timeline(scope, &query).await?.records)
+    Ok(engine.as_ref().timeline(scope, &query).await?.records)
 }
 
 /// Returns the first records whose texts fit into the budget of pinned records, next to memories of at most `max_chars`

@@ -2,23 +2,22 @@
 
 /// Runs the work of a verb in the span `memory_engine.NAME`, with the fields of its scope, if it has one, and its own
 /// fields. `note` records the fields that depend on the result. `docs/reference/metrics.md` lists all spans and fields.
+#[macro_export]
 macro_rules! verb {
     ($name:literal, $scope:expr, { $($fields:tt)* }, $work:expr) => {
-        $crate::verbs::verb::verb!($name, $scope, { $($fields)* }, $work, |_, _| ())
+        $crate::verb!($name, $scope, { $($fields)* }, $work, |_, _| ())
     };
     ($name:literal, $scope:expr, { $($fields:tt)* }, $work:expr, $note:expr) => {{
         let span = memory_engine_core::operation_span!(
             DEBUG, concat!("memory_engine.", $name), scope: $scope, $($fields)*
         );
-        $crate::verbs::verb::run($name, &span, $work, $note).await
+        $crate::run_verb($name, &span, $work, $note).await
     }};
     ($name:literal, { $($fields:tt)* }, $work:expr) => {{
         let span = memory_engine_core::operation_span!(DEBUG, concat!("memory_engine.", $name), $($fields)*);
-        $crate::verbs::verb::run($name, &span, $work, |_, _| ()).await
+        $crate::run_verb($name, &span, $work, |_, _| ()).await
     }};
 }
-pub(crate) use verb;
-
 use memory_engine_core::{
     Result,
     audit::{AuditAction, AuditContext, in_context},
@@ -30,7 +29,7 @@ use tracing::Span;
 ///
 /// # Errors
 /// Those of the work.
-pub(crate) fn run<T>(
+pub fn run_verb<T>(
     name: &'static str,
     span: &Span,
     work: impl Future<Output = Result<T>>,
@@ -153,7 +152,9 @@ mod tests {
     #[test]
     fn every_verb_has_an_audit_action_or_changes_no_record() {
         let mut verbs = BTreeSet::new();
-        collect_verbs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut verbs);
+        for verbs_of in ["memory-engine/src", "recall/src"] {
+            collect_verbs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(verbs_of), &mut verbs);
+        }
         assert!(verbs.len() > 40, "{verbs:?}");
         for verb in &verbs {
             let is_reading = READING_VERBS.contains(&verb.as_str());

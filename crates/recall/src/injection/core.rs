@@ -7,10 +7,8 @@ use memory_engine_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    context::pinned::{MAX_PINNED, pinned_filter},
-    engine::MemoryEngine,
-};
+use super::pinned::{MAX_PINNED, pinned_filter};
+use crate::pipeline::RecallPipeline;
 
 /// Maximum number of facts that each of the two scans reads, the newest first.
 const MAX_FACTS: usize = 300;
@@ -99,12 +97,17 @@ impl Core {
     ///
     /// # Errors
     /// The store's error.
-    pub async fn load(engine: &MemoryEngine, scope: &Scope, scene: Option<&str>, max_tokens: usize) -> Result<Self> {
-        let visible = scene.and_then(|scene| engine.settings().scene_policy().filter(scene));
+    pub async fn load(
+        engine: &impl AsRef<RecallPipeline>,
+        scope: &Scope,
+        scene: Option<&str>,
+        max_tokens: usize,
+    ) -> Result<Self> {
+        let visible = scene.and_then(|scene| engine.as_ref().parts().scene_policy.filter(scene));
         let newest = async |filter: Filter, limit: usize| {
             let filter = visible.iter().cloned().fold(filter, Filter::and);
             let query = ScanQuery::newest(limit).with_filter(filter);
-            Ok::<_, Error>(engine.history().timeline(scope, &query).await?.records)
+            Ok::<_, Error>(engine.as_ref().timeline(scope, &query).await?.records)
         };
         let mut records = newest(pinned_filter(), MAX_PINNED).await?;
         let is_fact = Filter::eq(Field::Kind, Kind::FACT.as_str());
@@ -117,11 +120,11 @@ impl Core {
         let mut facts = newest(is_fact.clone().and(is_important), MAX_FACTS).await?;
         facts.extend(newest(is_fact, MAX_FACTS).await?);
         records.extend(facts);
-        Ok(Self::ranked(records, engine.settings().clock().now(), max_tokens))
+        Ok(Self::ranked(records, engine.as_ref().parts().store.clock().now(), max_tokens))
     }
 
     /// Classifies and ranks records, and marks those that fit.
-    pub(crate) fn ranked(records: Vec<Record>, now: Timestamp, max_tokens: usize) -> Self {
+    pub(super) fn ranked(records: Vec<Record>, now: Timestamp, max_tokens: usize) -> Self {
         let mut classified: Vec<(CoreClass, Record)> = Vec::new();
         for record in records {
             let is_current = record.valid_until.is_none_or(|until| now < until);

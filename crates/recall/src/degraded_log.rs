@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use memory_engine_core::{Clock, Error, ErrorKind, Scope, Timestamp, sync::Mutex};
-use memory_engine_recall::{Degraded, Recall};
+
+use crate::hit::{Degraded, Recall};
 
 /// Maximum number of logged recalls. A new one replaces the oldest.
 const DEGRADED_LOG_MAX_RECALLS: usize = 200;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use memory_engine_core::{ContentHash, Error, Kind, Language, Record, RecordId, Result};
-use memory_engine_recall::Degraded;
 use tokio::time::Instant;
 
 use super::trace::ConsideredMemory;
+use crate::hit::Degraded;
 
 /// The memories for one message, each list best first.
 #[derive(Debug)]

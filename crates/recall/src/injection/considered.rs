@@ -2,13 +2,13 @@
 
 use memory_engine_context::{InjectionDecision, RenderedBlock};
 use memory_engine_core::{Kind, Language, Record, RecordId, Role};
-use memory_engine_recall::{RecallHit, Retriever};
 
 use super::{
     Injector,
     recalled::RecalledMemories,
     trace::{ConsideredMemory, InjectionTrace, MemoryOutcome, MemorySource},
 };
+use crate::hit::{RecallHit, Retriever};
 
 /// The outcome of a memory that nothing has rejected yet. After rendering, [`outcome_in`] replaces it.
 const UNDECIDED: MemoryOutcome = MemoryOutcome::Injected;
@@ -29,7 +29,7 @@ impl Injector {
         let frame = language.pick(&self.block.chinese, &self.block.english);
         Some(InjectionTrace {
             decision: decision.clone(),
-            min_relevance: self.engine.settings().recall_options().min_relevance,
+            min_relevance: self.pipeline.parts().options.min_relevance,
             max_memories: self.limit,
             language,
             max_chars: frame.max_chars,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct InjectionTrace {
-    /// The decision of the rules. [`Injection::decision`](crate::context::Injection::decision) differs from it if the
+    /// The decision of the rules. `Injection::decision` differs from it if the
     /// rule only asks for relevant memories, and there are none.
     pub decision: InjectionDecision,
     /// Minimum relevance of a hit of the search.
