@@ -15,10 +15,20 @@
 //! # Ok::<(), memory_engine::Error>(()) }).unwrap();
 //! ```
 
-use memory_engine_core::residue::{ResidueProbes, ResidueReport};
-use memory_engine_core::{Error, ErrorKind, HealthReport, Result, Scope, ViewSet};
+#![cfg_attr(
+    not(all(feature = "sqlite", feature = "postgres")),
+    allow(unused_imports, unused_variables, reason = "some are for one of the backends alone")
+)]
 
-use crate::database::{Database, DatabaseFile, DatabaseLocation};
+use memory_engine_core::{
+    Error, ErrorKind, HealthReport, Result, Scope, ViewSet,
+    residue::{ResidueProbes, ResidueReport},
+};
+use memory_engine_indexing::run_blocking;
+#[cfg(feature = "postgres")]
+use memory_engine_postgres::PostgresOptions;
+
+use crate::database::{Database, DatabaseFile, Location};
 
 /// The applied and the pending migrations.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -52,10 +62,15 @@ pub async fn checkup_with_progress(
     database: &Database,
     on_progress: impl Fn(usize, usize) + Send + Sync + 'static,
 ) -> Result<HealthReport> {
-    match &database.0 {
-        DatabaseLocation::File(file) => file::checkup(file, on_progress).await,
-        DatabaseLocation::Server(address) => server::checkup(&address.0, on_progress).await,
-        DatabaseLocation::Unknown(address) => Err(address.error()),
+    match database.openable()? {
+        #[cfg(feature = "sqlite")]
+        Location::File(file) => {
+            on_file(file, move |file| memory_engine_sqlite::checkup_with_progress(file, &on_progress)).await
+        }
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => {
+            memory_engine_postgres::checkup_with_progress(&url, &PostgresOptions::default(), &on_progress).await
+        }
     }
 }
 
@@ -67,10 +82,11 @@ pub async fn checkup_with_progress(
 /// As [`checkup`]; `SchemaMismatch` for a database of an earlier schema; `Corrupt` if a file is damaged, or if tables
 /// or columns are missing.
 pub async fn repair(database: &Database) -> Result<Vec<String>> {
-    match &database.0 {
-        DatabaseLocation::File(file) => file::repair(file).await,
-        DatabaseLocation::Server(address) => server::repair(&address.0).await,
-        DatabaseLocation::Unknown(address) => Err(address.error()),
+    match database.openable()? {
+        #[cfg(feature = "sqlite")]
+        Location::File(file) => on_file(file, memory_engine_sqlite::repair).await,
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => memory_engine_postgres::repair(&url, &PostgresOptions::default()).await,
     }
 }
 
@@ -79,10 +95,14 @@ pub async fn repair(database: &Database) -> Result<Vec<String>> {
 /// # Errors
 /// As [`checkup`].
 pub async fn find_residue(database: &Database, probes: &ResidueProbes) -> Result<ResidueReport> {
-    match &database.0 {
-        DatabaseLocation::File(path) => file::find_residue(path, probes).await,
-        DatabaseLocation::Server(address) => server::find_residue(&address.0, probes).await,
-        DatabaseLocation::Unknown(address) => Err(address.error()),
+    match database.openable()? {
+        #[cfg(feature = "sqlite")]
+        Location::File(file) => {
+            let probes = probes.clone();
+            on_file(file, move |file| memory_engine_sqlite::find_residue(file, &probes)).await
+        }
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => memory_engine_postgres::find_residue(&url, &PostgresOptions::default(), probes).await,
     }
 }
 
@@ -91,10 +111,11 @@ pub async fn find_residue(database: &Database, probes: &ResidueProbes) -> Result
 /// # Errors
 /// As [`checkup`].
 pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
-    match &database.0 {
-        DatabaseLocation::File(file) => file::namespaces(file).await,
-        DatabaseLocation::Server(address) => server::namespaces(&address.0).await,
-        DatabaseLocation::Unknown(address) => Err(address.error()),
+    match database.openable()? {
+        #[cfg(feature = "sqlite")]
+        Location::File(file) => on_file(file, memory_engine_sqlite::namespaces).await,
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => memory_engine_postgres::namespaces(&url, &PostgresOptions::default()).await,
     }
 }
 
@@ -103,10 +124,11 @@ pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
 /// # Errors
 /// As [`checkup`].
 pub async fn migrations(database: &Database) -> Result<Migrations> {
-    match &database.0 {
-        DatabaseLocation::File(file) => file::migrations(file).await,
-        DatabaseLocation::Server(address) => server::migrations(&address.0).await,
-        DatabaseLocation::Unknown(address) => Err(address.error()),
+    match database.openable()? {
+        #[cfg(feature = "sqlite")]
+        Location::File(file) => migrations_of_file(file).await,
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => migrations_of_server(&url).await,
     }
 }
 
@@ -116,13 +138,17 @@ pub async fn migrations(database: &Database) -> Result<Migrations> {
 /// # Errors
 /// As [`checkup`]; `Unsupported` for partitions in a file.
 pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
-    match &database.0 {
-        DatabaseLocation::File(_) if partitions > 0 => {
+    match database.openable()? {
+        #[cfg(feature = "sqlite")]
+        Location::File(_) if partitions > 0 => {
             Err(Error::new(ErrorKind::Unsupported, "migrate", "a SQLite file has no partitions; leave them out"))
         }
-        DatabaseLocation::File(file) => file::migrate_up(file).await,
-        DatabaseLocation::Server(address) => server::migrate_up(&address.0, partitions).await,
-        DatabaseLocation::Unknown(address) => Err(address.error()),
+        #[cfg(feature = "sqlite")]
+        Location::File(file) => on_file(file, memory_engine_sqlite::migrate_up).await,
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => {
+            memory_engine_postgres::migrate_up(&url, &PostgresOptions::default().with_partitions(partitions)).await
+        }
     }
 }
 
@@ -132,10 +158,11 @@ pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
 /// # Errors
 /// As [`checkup`]; `InvalidInput` for a schema that is newer than that of the database.
 pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
-    match &database.0 {
-        DatabaseLocation::File(file) => file::migrate_down(file, schema).await,
-        DatabaseLocation::Server(address) => server::migrate_down(&address.0, schema).await,
-        DatabaseLocation::Unknown(address) => Err(address.error()),
+    match database.openable()? {
+        #[cfg(feature = "sqlite")]
+        Location::File(file) => on_file(file, move |file| memory_engine_sqlite::migrate_down(file, schema)).await,
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => memory_engine_postgres::migrate_down(&url, &PostgresOptions::default(), schema).await,
     }
 }
 
@@ -146,10 +173,11 @@ pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
 /// As [`checkup`]; `Unsupported` for a set that only Postgres has; `Conflict` if a table or a view of another program
 /// has the name of a view.
 pub async fn install_views(database: &Database, set: ViewSet) -> Result<()> {
-    match &database.0 {
-        DatabaseLocation::File(file) => file::install_views(file, set).await,
-        DatabaseLocation::Server(address) => server::install_views(&address.0, set).await,
-        DatabaseLocation::Unknown(address) => Err(address.error()),
+    match database.openable()? {
+        #[cfg(feature = "sqlite")]
+        Location::File(file) => on_file(file, move |file| memory_engine_sqlite::install_views(file, set)).await,
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => memory_engine_postgres::install_views(&url, &PostgresOptions::default(), set).await,
     }
 }
 
@@ -158,10 +186,11 @@ pub async fn install_views(database: &Database, set: ViewSet) -> Result<()> {
 /// # Errors
 /// As [`checkup`]; `Conflict` if views of other programs depend on them.
 pub async fn remove_views(database: &Database, set: ViewSet) -> Result<()> {
-    match &database.0 {
-        DatabaseLocation::File(file) => file::remove_views(file, set).await,
-        DatabaseLocation::Server(address) => server::remove_views(&address.0, set).await,
-        DatabaseLocation::Unknown(address) => Err(address.error()),
+    match database.openable()? {
+        #[cfg(feature = "sqlite")]
+        Location::File(file) => on_file(file, move |file| memory_engine_sqlite::remove_views(file, set)).await,
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => memory_engine_postgres::remove_views(&url, &PostgresOptions::default(), set).await,
     }
 }
 
@@ -176,212 +205,38 @@ pub async fn remove_views(database: &Database, set: ViewSet) -> Result<()> {
 /// nor a new key; `Unavailable` if the file is in use; `Unsupported` for a Postgres database, or if the feature is off.
 #[cfg(feature = "sqlite")]
 pub async fn rekey(database: &Database, new_key: Option<memory_engine_sqlite::EncryptionKey>) -> Result<()> {
-    match &database.0 {
-        DatabaseLocation::File(file) => file::rekey(file, new_key).await,
-        DatabaseLocation::Server(_) => {
+    match database.openable()? {
+        Location::File(file) => on_file(file, move |file| memory_engine_sqlite::rekey(file, new_key.as_ref())).await,
+        #[cfg(feature = "postgres")]
+        Location::Server(_) => {
             let message = "only a SQLite file has a key; encrypt the disk of the Postgres server";
             Err(Error::new(ErrorKind::Unsupported, "rekey", message))
         }
-        DatabaseLocation::Unknown(address) => Err(address.error()),
     }
+}
+
+/// Runs work on a file in a thread of its own.
+#[cfg(feature = "sqlite")]
+async fn on_file<T: Send + 'static>(
+    file: DatabaseFile,
+    work: impl FnOnce(DatabaseFile) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    run_blocking("upkeep", move || work(file)).await?
 }
 
 #[cfg(feature = "sqlite")]
-mod file {
-    use memory_engine_indexing::run_blocking;
-    use memory_engine_sqlite::EncryptionKey;
-
-    use super::*;
-
-    async fn run<T: Send + 'static>(
-        file: &DatabaseFile,
-        work: impl FnOnce(DatabaseFile) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let file = file.clone();
-        run_blocking("upkeep", move || work(file)).await?
-    }
-
-    pub(super) async fn checkup(
-        file: &DatabaseFile,
-        on_progress: impl Fn(usize, usize) + Send + 'static,
-    ) -> Result<HealthReport> {
-        run(file, move |file| memory_engine_sqlite::checkup_with_progress(file, &on_progress)).await
-    }
-
-    pub(super) async fn repair(file: &DatabaseFile) -> Result<Vec<String>> {
-        run(file, memory_engine_sqlite::repair).await
-    }
-
-    pub(super) async fn find_residue(file: &DatabaseFile, probes: &ResidueProbes) -> Result<ResidueReport> {
-        let probes = probes.clone();
-        run(file, move |file| memory_engine_sqlite::find_residue(file, &probes)).await
-    }
-
-    pub(super) async fn namespaces(file: &DatabaseFile) -> Result<Vec<Scope>> {
-        run(file, memory_engine_sqlite::namespaces).await
-    }
-
-    pub(super) async fn migrations(file: &DatabaseFile) -> Result<Migrations> {
-        let schema = run(file, memory_engine_sqlite::schema).await?;
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let known = memory_engine_sqlite::migration_names();
-        let (applied, pending) = known.split_at(known.len().min(schema as usize));
-        let views = run(file, memory_engine_sqlite::installed_views).await?.into_iter().collect();
-        Ok(Migrations { schema, applied: names(applied), pending: names(pending), views })
-    }
-
-    pub(super) async fn migrate_up(file: &DatabaseFile) -> Result<u32> {
-        run(file, memory_engine_sqlite::migrate_up).await
-    }
-
-    pub(super) async fn migrate_down(file: &DatabaseFile, schema: u32) -> Result<()> {
-        run(file, move |file| memory_engine_sqlite::migrate_down(file, schema)).await
-    }
-
-    pub(super) async fn install_views(file: &DatabaseFile, set: ViewSet) -> Result<()> {
-        run(file, move |file| memory_engine_sqlite::install_views(file, set)).await
-    }
-
-    pub(super) async fn remove_views(file: &DatabaseFile, set: ViewSet) -> Result<()> {
-        run(file, move |file| memory_engine_sqlite::remove_views(file, set)).await
-    }
-
-    pub(super) async fn rekey(file: &DatabaseFile, new_key: Option<EncryptionKey>) -> Result<()> {
-        run(file, move |file| memory_engine_sqlite::rekey(file, new_key.as_ref())).await
-    }
-}
-
-#[cfg(not(feature = "sqlite"))]
-mod file {
-    use super::*;
-
-    fn feature_off<T>() -> Result<T> {
-        Err(Error::new(ErrorKind::Unsupported, "upkeep", "the feature `sqlite` is off; switch it on"))
-    }
-
-    pub(super) async fn checkup(_: &DatabaseFile, _: impl Fn(usize, usize)) -> Result<HealthReport> {
-        feature_off()
-    }
-
-    pub(super) async fn repair(_: &DatabaseFile) -> Result<Vec<String>> {
-        feature_off()
-    }
-
-    pub(super) async fn find_residue(_: &DatabaseFile, _: &ResidueProbes) -> Result<ResidueReport> {
-        feature_off()
-    }
-
-    pub(super) async fn namespaces(_: &DatabaseFile) -> Result<Vec<Scope>> {
-        feature_off()
-    }
-
-    pub(super) async fn migrations(_: &DatabaseFile) -> Result<Migrations> {
-        feature_off()
-    }
-
-    pub(super) async fn migrate_up(_: &DatabaseFile) -> Result<u32> {
-        feature_off()
-    }
-
-    pub(super) async fn migrate_down(_: &DatabaseFile, _: u32) -> Result<()> {
-        feature_off()
-    }
-
-    pub(super) async fn install_views(_: &DatabaseFile, _: ViewSet) -> Result<()> {
-        feature_off()
-    }
-
-    pub(super) async fn remove_views(_: &DatabaseFile, _: ViewSet) -> Result<()> {
-        feature_off()
-    }
+async fn migrations_of_file(file: DatabaseFile) -> Result<Migrations> {
+    let schema = on_file(file.clone(), memory_engine_sqlite::schema).await?;
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let known = memory_engine_sqlite::migration_names();
+    let (applied, pending) = known.split_at(known.len().min(schema as usize));
+    let views = on_file(file, memory_engine_sqlite::installed_views).await?.into_iter().collect();
+    Ok(Migrations { schema, applied: names(applied), pending: names(pending), views })
 }
 
 #[cfg(feature = "postgres")]
-mod server {
-    use memory_engine_postgres::PostgresOptions;
-
-    use super::*;
-
-    pub(super) async fn checkup(url: &str, on_progress: impl Fn(usize, usize) + Send + Sync) -> Result<HealthReport> {
-        memory_engine_postgres::checkup_with_progress(url, &PostgresOptions::default(), &on_progress).await
-    }
-
-    pub(super) async fn repair(url: &str) -> Result<Vec<String>> {
-        memory_engine_postgres::repair(url, &PostgresOptions::default()).await
-    }
-
-    pub(super) async fn find_residue(url: &str, probes: &ResidueProbes) -> Result<ResidueReport> {
-        memory_engine_postgres::find_residue(url, &PostgresOptions::default(), probes).await
-    }
-
-    pub(super) async fn namespaces(url: &str) -> Result<Vec<Scope>> {
-        memory_engine_postgres::namespaces(url, &PostgresOptions::default()).await
-    }
-
-    pub(super) async fn migrations(url: &str) -> Result<Migrations> {
-        let status = memory_engine_postgres::migration_status(url, &PostgresOptions::default()).await?;
-        let views = status.views.into_iter().collect();
-        Ok(Migrations { schema: status.schema, applied: status.applied, pending: status.pending, views })
-    }
-
-    pub(super) async fn migrate_up(url: &str, partitions: u32) -> Result<u32> {
-        memory_engine_postgres::migrate_up(url, &PostgresOptions::default().with_partitions(partitions)).await
-    }
-
-    pub(super) async fn migrate_down(url: &str, schema: u32) -> Result<()> {
-        memory_engine_postgres::migrate_down(url, &PostgresOptions::default(), schema).await
-    }
-
-    pub(super) async fn install_views(url: &str, set: ViewSet) -> Result<()> {
-        memory_engine_postgres::install_views(url, &PostgresOptions::default(), set).await
-    }
-
-    pub(super) async fn remove_views(url: &str, set: ViewSet) -> Result<()> {
-        memory_engine_postgres::remove_views(url, &PostgresOptions::default(), set).await
-    }
-}
-
-#[cfg(not(feature = "postgres"))]
-mod server {
-    use super::*;
-
-    fn feature_off<T>() -> Result<T> {
-        Err(Error::new(ErrorKind::Unsupported, "upkeep", "the feature `postgres` is off; switch it on"))
-    }
-
-    pub(super) async fn checkup(_: &str, _: impl Fn(usize, usize)) -> Result<HealthReport> {
-        feature_off()
-    }
-
-    pub(super) async fn repair(_: &str) -> Result<Vec<String>> {
-        feature_off()
-    }
-
-    pub(super) async fn find_residue(_: &str, _: &ResidueProbes) -> Result<ResidueReport> {
-        feature_off()
-    }
-
-    pub(super) async fn namespaces(_: &str) -> Result<Vec<Scope>> {
-        feature_off()
-    }
-
-    pub(super) async fn migrations(_: &str) -> Result<Migrations> {
-        feature_off()
-    }
-
-    pub(super) async fn migrate_up(_: &str, _: u32) -> Result<u32> {
-        feature_off()
-    }
-
-    pub(super) async fn migrate_down(_: &str, _: u32) -> Result<()> {
-        feature_off()
-    }
-
-    pub(super) async fn install_views(_: &str, _: ViewSet) -> Result<()> {
-        feature_off()
-    }
-
-    pub(super) async fn remove_views(_: &str, _: ViewSet) -> Result<()> {
-        feature_off()
-    }
+async fn migrations_of_server(url: &str) -> Result<Migrations> {
+    let status = memory_engine_postgres::migration_status(url, &PostgresOptions::default()).await?;
+    let views = status.views.into_iter().collect();
+    Ok(Migrations { schema: status.schema, applied: status.applied, pending: status.pending, views })
 }

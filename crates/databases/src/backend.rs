@@ -3,21 +3,17 @@
 #[cfg(feature = "sqlite")]
 use std::path::PathBuf;
 
-use memory_engine_core::StoreOptions;
-#[cfg(not(all(feature = "sqlite", feature = "postgres")))]
-use memory_engine_core::{Error, ErrorKind};
-use memory_engine_core::{MemoryRecordStore, Result};
+use memory_engine_core::{MemoryRecordStore, Result, StoreOptions};
 #[cfg(feature = "postgres")]
 use memory_engine_postgres::{PostgresOptions, PostgresStore, sqlx::PgPool};
 #[cfg(feature = "sqlite")]
 use memory_engine_sqlite::{SqliteOptions, SqliteStore};
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+use crate::database::Location;
+use crate::{database::Database, stores::Stores};
 #[cfg(feature = "postgres")]
 use crate::{database::DatabaseUrl, runtime::check_network};
-use crate::{
-    database::{Database, DatabaseLocation, UnknownAddress},
-    stores::Stores,
-};
 
 /// What an engine stores in. Default: memory.
 #[derive(Debug, Default)]
@@ -27,6 +23,8 @@ pub struct Backend(BackendKind);
 enum BackendKind {
     #[default]
     Memory,
+    /// A database, with the default settings.
+    Database(Database),
     #[cfg(feature = "sqlite")]
     Sqlite(PathBuf, SqliteOptions),
     #[cfg(feature = "postgres")]
@@ -34,34 +32,11 @@ enum BackendKind {
     #[cfg(feature = "postgres")]
     PostgresPool(PgPool, Box<PostgresOptions>),
     Stores(Stores),
-    /// An address that cannot be opened.
-    Unknown(UnknownAddress),
-    /// A database whose feature is off. Opening it is an error.
-    #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
-    Missing(&'static str),
 }
 
-/// Opens the database with the default settings.
 impl From<Database> for Backend {
     fn from(database: Database) -> Self {
-        Self(match database.0 {
-            #[cfg(feature = "sqlite")]
-            DatabaseLocation::File(file) => {
-                let options = SqliteOptions::default();
-                let options = match file.key() {
-                    Some(key) => options.with_encryption_key(key.clone()),
-                    None => options,
-                };
-                BackendKind::Sqlite(file.path().to_owned(), options)
-            }
-            #[cfg(not(feature = "sqlite"))]
-            DatabaseLocation::File(_) => BackendKind::Missing("sqlite"),
-            #[cfg(feature = "postgres")]
-            DatabaseLocation::Server(address) => BackendKind::Postgres(address, Box::default()),
-            #[cfg(not(feature = "postgres"))]
-            DatabaseLocation::Server(_) => BackendKind::Missing("postgres"),
-            DatabaseLocation::Unknown(address) => BackendKind::Unknown(address),
-        })
+        Self(BackendKind::Database(database))
     }
 }
 
@@ -97,25 +72,35 @@ impl Backend {
     pub async fn open(self, store: StoreOptions) -> Result<Stores> {
         match self.0 {
             BackendKind::Memory => Ok(Stores::in_memory_with(MemoryRecordStore::with_clock(store.clock), store.space)),
+            BackendKind::Stores(stores) => Ok(stores),
+            BackendKind::Database(database) => match database.openable()? {
+                #[cfg(feature = "sqlite")]
+                Location::File(file) => {
+                    let options = SqliteOptions::default();
+                    let options = match file.key() {
+                        Some(key) => options.with_encryption_key(key.clone()),
+                        None => options,
+                    };
+                    Ok(SqliteStore::open_with(file.path(), store, options).await?.into())
+                }
+                #[cfg(feature = "postgres")]
+                Location::Server(url) => connect(&url, store, PostgresOptions::default()).await,
+            },
             #[cfg(feature = "sqlite")]
             BackendKind::Sqlite(path, options) => Ok(SqliteStore::open_with(path, store, options).await?.into()),
             #[cfg(feature = "postgres")]
-            BackendKind::Postgres(DatabaseUrl(url), options) => {
-                check_network("build")?;
-                Ok(PostgresStore::connect_with(&url, store, *options).await?.into())
-            }
+            BackendKind::Postgres(DatabaseUrl(url), options) => connect(&url, store, *options).await,
             #[cfg(feature = "postgres")]
             BackendKind::PostgresPool(pool, options) => {
                 check_network("build")?;
                 Ok(PostgresStore::from_pool(pool, store, *options).await?.into())
             }
-            BackendKind::Stores(stores) => Ok(stores),
-            BackendKind::Unknown(address) => Err(address.error()),
-            #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
-            BackendKind::Missing(feature) => {
-                let message = format!("the feature `{feature}` is off; switch it on");
-                Err(Error::new(ErrorKind::Unsupported, "build", message))
-            }
         }
     }
+}
+
+#[cfg(feature = "postgres")]
+async fn connect(url: &str, store: StoreOptions, options: PostgresOptions) -> Result<Stores> {
+    check_network("build")?;
+    Ok(PostgresStore::connect_with(url, store, options).await?.into())
 }

@@ -1,9 +1,11 @@
 //! Backups of whole databases.
 
-use memory_engine_core::{Error, ErrorKind, Result, Timestamp};
+use memory_engine_core::{Clock, Result, SystemClock, Timestamp};
+use memory_engine_indexing::run_blocking;
+use memory_engine_sqlite::{BackupInfo, DatabaseFile};
 use serde::Serialize;
 
-use crate::database::{Database, DatabaseFile, DatabaseLocation};
+use crate::database::{Database, Location};
 
 /// The description of a backup file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -51,7 +53,7 @@ pub struct BackupReport {
 ///
 /// # Errors
 /// `Conflict` if the file exists; `NotFound` if the database or the directory does not exist; `Corrupt` if the database
-/// is damaged; `SchemaMismatch` for a Postgres database of another schema; `Unsupported` without the feature `sqlite`.
+/// is damaged; `SchemaMismatch` for a Postgres database of another schema.
 pub async fn backup(
     database: &Database,
     file: &Database,
@@ -59,10 +61,14 @@ pub async fn backup(
     on_progress: impl Fn(u64, u64) + Send + Sync + 'static,
 ) -> Result<BackupReport> {
     let file = as_file(file)?;
-    match &database.0 {
-        DatabaseLocation::File(path) => files::back_up(path, file, overwrite, on_progress).await,
-        DatabaseLocation::Server(address) => servers::back_up(&address.0, file, overwrite, on_progress).await,
-        DatabaseLocation::Unknown(address) => Err(address.error()),
+    match database.openable()? {
+        Location::File(database) => {
+            let work =
+                move || memory_engine_sqlite::back_up(&database, &file, overwrite, SystemClock.now(), &on_progress);
+            run_blocking("backup", work).await?.map(report)
+        }
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => servers::back_up(&url, file, overwrite, on_progress).await,
     }
 }
 
@@ -70,9 +76,9 @@ pub async fn backup(
 ///
 /// # Errors
 /// `NotFound` if there is no file; `InvalidInput` if it is no backup; `Corrupt` if it is damaged or was changed;
-/// `SchemaMismatch` if a newer version made it; `Unsupported` without the feature `sqlite`.
+/// `SchemaMismatch` if a newer version made it.
 pub async fn check_backup(file: &Database) -> Result<BackupReport> {
-    files::check(as_file(file)?).await
+    check(as_file(file)?).await
 }
 
 /// Writes the content of a backup into an empty database, of the backend that was backed up or another one. A SQLite
@@ -88,21 +94,37 @@ pub async fn restore_backup(
     on_progress: impl Fn(u64, u64) + Send + Sync + 'static,
 ) -> Result<BackupReport> {
     let file = as_file(file)?;
-    match &database.0 {
-        DatabaseLocation::File(path) => files::restore(file, path, on_progress).await,
-        DatabaseLocation::Server(address) => servers::restore(file, &address.0, on_progress).await,
-        DatabaseLocation::Unknown(address) => Err(address.error()),
+    match database.openable()? {
+        Location::File(database) => {
+            let work = move || memory_engine_sqlite::restore_backup(&file, &database, &on_progress);
+            run_blocking("restore backup", work).await?.map(report)
+        }
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => servers::restore(file, &url, on_progress).await,
     }
 }
 
 /// Returns the file of a backup.
-fn as_file(file: &Database) -> Result<&DatabaseFile> {
-    match &file.0 {
-        DatabaseLocation::File(file) => Ok(file),
-        DatabaseLocation::Server(_) => {
-            Err(Error::invalid("backup", "a backup is a file, and this is the address of a server; name a file"))
-        }
-        DatabaseLocation::Unknown(address) => Err(address.error()),
+fn as_file(file: &Database) -> Result<DatabaseFile> {
+    match file.openable()? {
+        Location::File(file) => Ok(file),
+        #[cfg(feature = "postgres")]
+        Location::Server(_) => Err(memory_engine_core::Error::invalid(
+            "backup",
+            "a backup is a file, and this is the address of a server; name a file",
+        )),
+    }
+}
+
+fn report(info: BackupInfo) -> BackupReport {
+    BackupReport {
+        created_at: info.created_at,
+        engine: info.engine,
+        schema: info.schema,
+        records: info.records,
+        tombstones: info.tombstones,
+        bytes: info.bytes,
+        digest: info.digest,
     }
 }
 
@@ -112,121 +134,42 @@ fn as_file(file: &Database) -> Result<&DatabaseFile> {
 /// # Errors
 /// Those of [`backup`], except for those of the file.
 pub async fn fingerprint(database: &Database) -> Result<String> {
-    match &database.0 {
-        DatabaseLocation::File(path) => files::fingerprint(path).await,
-        DatabaseLocation::Server(address) => servers::fingerprint(&address.0).await,
-        DatabaseLocation::Unknown(address) => Err(address.error()),
-    }
-}
-
-#[cfg(feature = "sqlite")]
-mod files {
-    use memory_engine_core::{Clock, SystemClock};
-    use memory_engine_indexing::run_blocking;
-    use memory_engine_sqlite::BackupInfo;
-
-    use super::*;
-
-    pub(super) fn now() -> Timestamp {
-        SystemClock.now()
-    }
-
-    pub(super) fn report(info: BackupInfo) -> BackupReport {
-        BackupReport {
-            created_at: info.created_at,
-            engine: info.engine,
-            schema: info.schema,
-            records: info.records,
-            tombstones: info.tombstones,
-            bytes: info.bytes,
-            digest: info.digest,
+    match database.openable()? {
+        Location::File(database) => {
+            let work = move || memory_engine_sqlite::fingerprint(&database);
+            run_blocking("backup", work).await?.map(|fingerprint| fingerprint.to_string())
+        }
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => {
+            let fingerprint = memory_engine_postgres::fingerprint(&url, &Default::default()).await?;
+            Ok(fingerprint.to_string())
         }
     }
-
-    pub(super) async fn back_up(
-        database: &DatabaseFile,
-        file: &DatabaseFile,
-        overwrite: bool,
-        on_progress: impl Fn(u64, u64) + Send + 'static,
-    ) -> Result<BackupReport> {
-        let (database, file) = (database.clone(), file.clone());
-        let work = move || memory_engine_sqlite::back_up(&database, &file, overwrite, now(), &on_progress);
-        run_blocking("backup", work).await?.map(report)
-    }
-
-    pub(super) async fn check(file: &DatabaseFile) -> Result<BackupReport> {
-        let file = file.clone();
-        run_blocking("restore backup", move || memory_engine_sqlite::check_backup(&file)).await?.map(report)
-    }
-
-    pub(super) async fn restore(
-        file: &DatabaseFile,
-        database: &DatabaseFile,
-        on_progress: impl Fn(u64, u64) + Send + 'static,
-    ) -> Result<BackupReport> {
-        let (database, file) = (database.clone(), file.clone());
-        let work = move || memory_engine_sqlite::restore_backup(&file, &database, &on_progress);
-        run_blocking("restore backup", work).await?.map(report)
-    }
-
-    pub(super) async fn fingerprint(database: &DatabaseFile) -> Result<String> {
-        let database = database.clone();
-        let work = move || memory_engine_sqlite::fingerprint(&database);
-        run_blocking("backup", work).await?.map(|fingerprint| fingerprint.to_string())
-    }
+}
+async fn check(file: DatabaseFile) -> Result<BackupReport> {
+    run_blocking("restore backup", move || memory_engine_sqlite::check_backup(&file)).await?.map(report)
 }
 
-#[cfg(not(feature = "sqlite"))]
-mod files {
-    use super::*;
-
-    fn feature_off<T>() -> Result<T> {
-        let message = "the feature `sqlite` is off, and a backup is a SQLite file; switch it on";
-        Err(Error::new(ErrorKind::Unsupported, "backup", message))
-    }
-
-    pub(super) async fn back_up(
-        _: &DatabaseFile,
-        _: &DatabaseFile,
-        _: bool,
-        _: impl Fn(u64, u64),
-    ) -> Result<BackupReport> {
-        feature_off()
-    }
-
-    pub(super) async fn check(_: &DatabaseFile) -> Result<BackupReport> {
-        feature_off()
-    }
-
-    pub(super) async fn restore(_: &DatabaseFile, _: &DatabaseFile, _: impl Fn(u64, u64)) -> Result<BackupReport> {
-        feature_off()
-    }
-
-    pub(super) async fn fingerprint(_: &DatabaseFile) -> Result<String> {
-        feature_off()
-    }
-}
-
-#[cfg(all(feature = "sqlite", feature = "postgres"))]
+#[cfg(feature = "postgres")]
 mod servers {
-    use memory_engine_indexing::run_blocking;
     use memory_engine_postgres::{BackupMessage, PostgresOptions};
     use memory_engine_sqlite::BackupWriter;
     use tokio::sync::mpsc;
 
-    use super::{files::report, *};
+    use memory_engine_core::{Error, ErrorKind};
+
+    use super::*;
 
     /// Number of messages that wait between the server and the file.
     const QUEUE_LENGTH: usize = 64;
 
     pub(super) async fn back_up(
         url: &str,
-        file: &DatabaseFile,
+        file: DatabaseFile,
         overwrite: bool,
         on_progress: impl Fn(u64, u64) + Send + Sync,
     ) -> Result<BackupReport> {
-        let path = file.clone();
-        let writer = run_blocking("backup", move || BackupWriter::create(&path, overwrite)).await??;
+        let writer = run_blocking("backup", move || BackupWriter::create(&file, overwrite)).await??;
         let (sender, mut receiver) = mpsc::channel(QUEUE_LENGTH);
         let writing = run_blocking("backup", move || {
             while let Some(page) = receiver.blocking_recv() {
@@ -242,21 +185,20 @@ mod servers {
         // If writing fails, reading fails too, because nothing receives its rows.
         let writer = written??;
         let fingerprint = read?;
-        run_blocking("backup", move || writer.finish(fingerprint, super::files::now())).await?.map(report)
+        run_blocking("backup", move || writer.finish(fingerprint, SystemClock.now())).await?.map(report)
     }
 
     pub(super) async fn restore(
-        file: &DatabaseFile,
+        file: DatabaseFile,
         url: &str,
         on_progress: impl Fn(u64, u64) + Send + Sync,
     ) -> Result<BackupReport> {
-        let total = files::check(file).await?.records;
-        let path = file.clone();
+        let total = check(file.clone()).await?.records;
         let (sender, receiver) = mpsc::channel(QUEUE_LENGTH);
         let reading = run_blocking("restore backup", move || {
             let closed = |_| Error::new(ErrorKind::Closed, "restore backup", "the database takes no more rows");
             let on_row = |row| sender.blocking_send(BackupMessage::Row(Box::new(row))).map_err(closed);
-            let (info, fingerprint) = memory_engine_sqlite::read_backup(&path, on_row)?;
+            let (info, fingerprint) = memory_engine_sqlite::read_backup(&file, on_row)?;
             sender.blocking_send(BackupMessage::End(fingerprint)).map_err(closed)?;
             Ok(info)
         });
@@ -271,32 +213,5 @@ mod servers {
             (_, Err(error)) => Err(error),
             (read, Ok(_)) => read.map(report),
         }
-    }
-
-    pub(super) async fn fingerprint(url: &str) -> Result<String> {
-        let fingerprint = memory_engine_postgres::fingerprint(url, &PostgresOptions::default()).await?;
-        Ok(fingerprint.to_string())
-    }
-}
-
-#[cfg(not(all(feature = "sqlite", feature = "postgres")))]
-mod servers {
-    use super::*;
-
-    fn feature_off<T>() -> Result<T> {
-        let message = "a backup of a Postgres database needs the features `postgres` and `sqlite`; switch them on";
-        Err(Error::new(ErrorKind::Unsupported, "backup", message))
-    }
-
-    pub(super) async fn back_up(_: &str, _: &DatabaseFile, _: bool, _: impl Fn(u64, u64)) -> Result<BackupReport> {
-        feature_off()
-    }
-
-    pub(super) async fn restore(_: &DatabaseFile, _: &str, _: impl Fn(u64, u64)) -> Result<BackupReport> {
-        feature_off()
-    }
-
-    pub(super) async fn fingerprint(_: &str) -> Result<String> {
-        feature_off()
     }
 }

@@ -9,7 +9,7 @@ use std::{
     str::FromStr,
 };
 
-use memory_engine_core::Error;
+use memory_engine_core::{Error, Result};
 
 #[cfg(feature = "sqlite")]
 pub(crate) use memory_engine_sqlite::DatabaseFile;
@@ -59,6 +59,21 @@ pub(crate) enum DatabaseLocation {
     /// An address that is not one of a Postgres database. The rest of the address may contain a password and is not
     /// stored.
     Unknown(UnknownAddress),
+}
+
+/// A location that this build can open.
+pub(crate) enum Location {
+    #[cfg(feature = "sqlite")]
+    File(DatabaseFile),
+    /// The URL of a server.
+    #[cfg(feature = "postgres")]
+    Server(String),
+}
+
+#[cfg(not(all(feature = "sqlite", feature = "postgres")))]
+fn feature_off(feature: &str) -> Error {
+    let message = format!("the feature `{feature}` is off; switch it on");
+    Error::new(memory_engine_core::ErrorKind::Unsupported, "open", message)
 }
 
 /// The scheme of an address that cannot be opened, if it has one.
@@ -112,6 +127,24 @@ impl Database {
     /// Returns true if a text is the address of a Postgres database. The scheme may have capitals.
     pub fn is_address(text: &str) -> bool {
         notation(text) == Notation::Postgres
+    }
+
+    /// Returns the location if this build can open it.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an unknown address; `Unsupported` if the feature of the backend is off.
+    pub(crate) fn openable(&self) -> Result<Location> {
+        match &self.0 {
+            #[cfg(feature = "sqlite")]
+            DatabaseLocation::File(file) => Ok(Location::File(file.clone())),
+            #[cfg(not(feature = "sqlite"))]
+            DatabaseLocation::File(_) => Err(feature_off("sqlite")),
+            #[cfg(feature = "postgres")]
+            DatabaseLocation::Server(DatabaseUrl(url)) => Ok(Location::Server(url.clone())),
+            #[cfg(not(feature = "postgres"))]
+            DatabaseLocation::Server(_) => Err(feature_off("postgres")),
+            DatabaseLocation::Unknown(address) => Err(address.error()),
+        }
     }
 
     /// Returns the path if the database is a file.

@@ -2,6 +2,7 @@
 
 mod administration;
 mod backend;
+#[cfg(feature = "sqlite")]
 mod backup;
 mod copy;
 mod database;
@@ -17,6 +18,7 @@ pub use administration::{
     namespaces, remove_views, repair,
 };
 pub use backend::Backend;
+#[cfg(feature = "sqlite")]
 pub use backup::{BackupReport, backup, check_backup, fingerprint, restore_backup};
 pub use copy::{Copier, CopyReport};
 pub use database::Database;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use memory_engine_core::audit::Actor;
 use memory_engine_curation::Curation;
 
+#[cfg(feature = "sqlite")]
+pub use memory_engine_databases::{BackupReport, backup, check_backup, fingerprint, restore_backup};
 pub use memory_engine_databases::{
-    BackupReport, Copier, CopyReport, Merge, MergeConflict, MergeReason, MergeReport, MergeSide, TransferEnd, backup,
-    check_backup, fingerprint, restore_backup,
+    Copier, CopyReport, Merge, MergeConflict, MergeReason, MergeReport, MergeSide, TransferEnd,
 };
 
 use crate::engine::MemoryEngine;
