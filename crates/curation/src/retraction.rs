@@ -130,14 +130,11 @@ impl Curation {
         };
         let filter = filter.and(Filter::eq(Field::State, State::Active.as_str()));
         let mut ids = Vec::new();
-        let mut scan = ScanQuery::newest(PAGE_ROWS).with_filter(filter);
-        while ids.len() < limit {
-            let page = self.indexed_store().scan(scope, &scan).await?;
+        let mut pages = self.indexed_store().pages(scope, ScanQuery::newest(PAGE_ROWS).with_filter(filter));
+        while ids.len() < limit
+            && let Some(page) = pages.next().await?
+        {
             ids.extend(page.records.iter().filter(|record| is_of_conversation(record)).map(|record| record.id));
-            match page.next {
-                Some(next) => scan = scan.with_after(Some(next)),
-                None => break,
-            }
         }
         ids.truncate(limit);
         self.retract(scope, &ids, REWIND_REASON).await

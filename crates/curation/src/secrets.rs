@@ -80,9 +80,8 @@ impl Curation {
     ) -> Result<SecretReport> {
         let screener = Screener::of_categories(categories);
         let mut report = SecretReport::default();
-        let mut query = ScanQuery::oldest(PAGE_ROWS);
-        loop {
-            let page = self.indexed_store().scan(scope, &query).await?;
+        let mut pages = self.indexed_store().pages(scope, ScanQuery::oldest(PAGE_ROWS));
+        while let Some(page) = pages.next().await? {
             for record in page.records {
                 report.scanned += 1;
                 let findings = screener.screen_record(&mut record.clone()).masked;
@@ -95,11 +94,8 @@ impl Curation {
                 }
             }
             on_progress(&report);
-            query.after = page.next;
-            if query.after.is_none() {
-                return Ok(report);
-            }
         }
+        Ok(report)
     }
 
     /// Masks the secrets of a stored record. Returns false if it was removed or masked meanwhile, as records that are

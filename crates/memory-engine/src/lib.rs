@@ -36,7 +36,7 @@ pub use engine::MemoryEngine;
 pub use settings::Settings;
 #[cfg(feature = "enrichment")]
 pub use verbs::facts;
-pub use verbs::{import, records::RecordQuery, turn::Turn};
+pub use verbs::{import, records::RecordQuery};
 
 /// Pins, importance and expiry of records.
 pub mod retention {
@@ -53,6 +53,7 @@ pub use memory_engine_curation::{Forget, ForgetReport, ForgetText, LinkedTurns};
 pub use memory_engine_databases::Database;
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentOptions;
+pub use memory_engine_indexing::Turn;
 pub use memory_engine_recall::{Injector, Recall, RecallHit, RecallOptions, RecallQuery};
 
 #[cfg(feature = "http-models")]

@@ -6,6 +6,7 @@ pub use memory_engine_core::{
 pub use memory_engine_curation::Forget;
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentOptions;
+pub use memory_engine_indexing::Turn;
 pub use memory_engine_recall::{Recall, RecallHit, RecallQuery};
 
-pub use crate::{engine::MemoryEngine, verbs::turn::Turn};
+pub use crate::engine::MemoryEngine;

@@ -1,7 +1,7 @@
 //! The review of pending memories: listing, accepting and rejecting them.
 
 use memory_engine_core::{PutMode, Record, RecordId, Result, Scope};
-use memory_engine_indexing::verb;
+use memory_engine_indexing::{Turn, verb};
 use tracing::{Span, field::Empty};
 
 pub use memory_engine_core::{ReviewMode, ReviewPolicy, ReviewSource, review_keys};
@@ -10,7 +10,6 @@ pub use memory_engine_curation::{PendingMemory, ReviewEvidence, ReviewPage, Revi
 use crate::{
     engine::MemoryEngine,
     history::{Retraction, note_retraction},
-    verbs::turn::Turn,
 };
 
 /// The review of memories that wait until a person accepts them. [`MemoryEngine::review`] returns it, and

@@ -9,4 +9,3 @@ pub(crate) mod read;
 pub(crate) mod records;
 pub(crate) mod remember;
 mod remember_all;
-pub(crate) mod turn;

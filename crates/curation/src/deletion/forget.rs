@@ -337,9 +337,8 @@ impl Curation {
         affected: &mut Affected,
     ) -> Result<RemovalCounts> {
         let mut removed = RemovalCounts::default();
-        let mut query = ScanQuery::oldest(PAGE_ROWS);
-        loop {
-            let page = self.indexed_store().scan(scope, &query).await?;
+        let mut pages = self.indexed_store().pages(scope, ScanQuery::oldest(PAGE_ROWS));
+        while let Some(page) = pages.next().await? {
             let mut ids_by_user: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
             for record in page.records.iter().filter(|record| pattern.is_in(record)) {
                 ids_by_user.entry(record.scope.namespace()).or_default().push(record.id);
@@ -353,11 +352,8 @@ impl Curation {
                     removed += self.forget_page(&user, &ids, affected).await?;
                 }
             }
-            query.after = page.next;
-            if query.after.is_none() {
-                return Ok(removed);
-            }
         }
+        Ok(removed)
     }
 
     /// Deletes the records of the users of `scope` whose address or id is damaged.

@@ -132,17 +132,14 @@ impl PreviewBuilder<'_> {
     ) -> Result<()> {
         let mut query = ScanQuery::oldest(PAGE_ROWS);
         query.filter = filter;
-        loop {
-            let mut page = self.curation.indexed_store().scan(scope, &query).await?;
+        let mut pages = self.curation.indexed_store().pages(scope, query);
+        while let Some(mut page) = pages.next().await? {
             if let Some(value) = value {
                 page.records.retain(|record| value.is_in(record));
             }
             self.select(&page.records).await?;
-            if page.next.is_none() {
-                return Ok(());
-            }
-            query = query.with_after(page.next);
         }
+        Ok(())
     }
 
     /// Adds selected records, and the ids of those derived from them.

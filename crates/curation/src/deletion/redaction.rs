@@ -115,17 +115,13 @@ impl Curation {
     pub(crate) async fn count_value(&self, scope: &Scope, pattern: &ValuePattern) -> Result<(u64, u64)> {
         use memory_engine_core::ScanQuery;
 
-        let mut query = ScanQuery::oldest(crate::deletion::forget::PAGE_ROWS);
+        let mut pages = self.indexed_store().pages(scope, ScanQuery::oldest(crate::deletion::forget::PAGE_ROWS));
         let (mut count, mut found) = (0, 0);
-        loop {
-            let page = self.indexed_store().scan(scope, &query).await?;
+        while let Some(page) = pages.next().await? {
             count += page.records.len() as u64;
             found += page.records.iter().filter(|record| pattern.is_in(record)).count() as u64;
-            query.after = page.next;
-            if query.after.is_none() {
-                return Ok((count, found));
-            }
         }
+        Ok((count, found))
     }
 }
 

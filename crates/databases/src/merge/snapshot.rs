@@ -43,18 +43,12 @@ impl StoreSnapshot {
     /// Reads the records and tombstones of a user, or of a tenant without those of its users.
     pub(super) async fn read(curation: &Curation, scope: &Scope, on_page: &mut dyn FnMut(u64)) -> Result<Self> {
         let mut snapshot = Self::default();
-        let mut after = None;
-        loop {
-            // Also expired records that are not deleted yet: the other snapshot may have prolonged them.
-            let query = ScanQuery::oldest(PAGE_RECORDS).with_after(after);
-            let page = curation.indexed_store().scan(scope, &query).await?;
+        // Also expired records that are not deleted yet: the other snapshot may have prolonged them.
+        let mut pages = curation.indexed_store().pages(scope, ScanQuery::oldest(PAGE_RECORDS));
+        while let Some(page) = pages.next().await? {
             on_page(page.records.len() as u64);
             for record in page.records.iter().filter(|record| record.scope.namespace() == *scope) {
                 snapshot.add(record)?;
-            }
-            after = page.next;
-            if after.is_none() {
-                break;
             }
         }
         let mut last: Option<RecordId> = None;

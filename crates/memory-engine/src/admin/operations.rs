@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use memory_engine_core::{
     DamagedRecord, Embedding, Failure, Hit, Job, PeriodCount, Periods, PutMode, Record, RecordGroup, RecordId, Result,
-    ScanQuery, Scope, Terms, Tombstone, Write, WriteResult,
+    Scope, Terms, Tombstone, Write, WriteResult,
 };
 use memory_engine_curation::{Forget, ForgetReport, LinkedTurns};
 use memory_engine_enrichment::{LatencyStats, Progress};
-use memory_engine_indexing::verb;
+use memory_engine_indexing::{Turn, verb};
 use memory_engine_recall::DegradedRecall;
 use memory_engine_vector_store::{Generations, VectorQuery};
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, verbs::turn::Turn};
+use crate::engine::MemoryEngine;
 
 /// The operations of an engine that an application seldom needs: statistics, its job queue, its vectors, its
 /// tombstones, and writing with full control. [`MemoryEngine::admin`] returns it.
@@ -86,22 +86,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn damaged_records(&self, scope: &Scope) -> Result<Vec<(DamagedRecord, Vec<serde_json::Value>)>> {
-        let store = self.engine.record_store();
-        let work = async {
-            let mut damaged = Vec::new();
-            let mut query = ScanQuery::oldest(RETRY_BATCH_RECORDS);
-            loop {
-                let page = store.scan(scope, &query).await?;
-                for record in page.damaged {
-                    let rows = store.raw_rows(scope, &[record.id]).await?;
-                    damaged.push((record, rows));
-                }
-                query.after = page.next;
-                if query.after.is_none() {
-                    return Ok(damaged);
-                }
-            }
-        };
+        let work = self.engine.indexed_store().damaged_records(scope);
         verb!("admin.damaged_records", scope, {}, work)
     }
 
@@ -116,9 +101,6 @@ impl Admin {
         Ok(report)
     }
 }
-
-/// Number of records that are queued again in one transaction.
-const RETRY_BATCH_RECORDS: usize = 500;
 
 /// The job queue.
 impl Admin {
@@ -138,23 +120,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn retry_dead_letters(&self, scope: &Scope, jobs: &[Job]) -> Result<u64> {
-        let store = self.engine.indexed_store();
-        let work = async {
-            let mut ids: BTreeMap<Job, Vec<RecordId>> = BTreeMap::new();
-            for failure in store.queue().failures(scope, usize::MAX).await? {
-                if failure.retry_at.is_none() && jobs.contains(&failure.job) {
-                    ids.entry(failure.job).or_default().push(failure.id);
-                }
-            }
-            let mut count = 0;
-            for (job, ids) in ids {
-                for ids in ids.chunks(RETRY_BATCH_RECORDS) {
-                    count += store.queue().enqueue(scope, ids, job).await?;
-                }
-            }
-            store.wake();
-            Ok(count)
-        };
+        let work = self.engine.enrichment().retry_dead_letters(scope, jobs);
         verb!("admin.retry_dead_letters", scope, { records = Empty }, work, note_records)
     }
 
@@ -164,15 +130,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn reindex(&self, scope: &Scope) -> Result<u64> {
-        let store = self.engine.indexed_store();
-        let work = async {
-            let mut count = 0;
-            for job in Job::INDEXING {
-                count = store.queue().requeue(scope, job).await?;
-            }
-            store.wake();
-            Ok(count)
-        };
+        let work = self.engine.enrichment().requeue_indexing(scope);
         verb!("admin.reindex", scope, { records = Empty }, work, note_records)
     }
 

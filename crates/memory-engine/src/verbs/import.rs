@@ -5,11 +5,11 @@ use std::{fmt, pin::pin};
 use futures_util::{Stream, StreamExt};
 use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, Result, ReviewSource, Scope, WriteResult};
 use memory_engine_curation::StoredRecord;
-use memory_engine_indexing::verb;
+use memory_engine_indexing::{Turn, verb};
 use serde::Serialize;
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, verbs::turn::Turn};
+use crate::engine::MemoryEngine;
 
 /// Number of records in one transaction.
 const BATCH_ROWS: usize = 1000;

@@ -4,9 +4,9 @@ use memory_engine_core::{
     Error, ErrorKind, Job, Outcome, PutMode, Record, RecordId, Result, Scope, State, Write, WriteResult,
     retry::{WRITE_ATTEMPTS, retry_on},
 };
-use memory_engine_indexing::verb;
+use memory_engine_indexing::{Turn, verb};
 
-use crate::{engine::MemoryEngine, verbs::turn::Turn};
+use crate::engine::MemoryEngine;
 
 /// The errors of a write whose message was changed or deleted after it was read.
 pub(crate) const CHANGED_MEANWHILE: &[ErrorKind] = &[ErrorKind::Conflict, ErrorKind::NotFound];

@@ -6,14 +6,11 @@ use memory_engine_core::{
     PutMode, Record, RecordId, Result, Scope, State, Write, WriteResult,
     retry::{WRITE_ATTEMPTS, retry_on},
 };
-use memory_engine_indexing::verb;
+use memory_engine_indexing::{Turn, verb};
 
 use crate::{
     engine::MemoryEngine,
-    verbs::{
-        remember::{CHANGED_MEANWHILE, has_same_content, replacement},
-        turn::Turn,
-    },
+    verbs::remember::{CHANGED_MEANWHILE, has_same_content, replacement},
 };
 
 impl MemoryEngine {

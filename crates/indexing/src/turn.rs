@@ -6,7 +6,7 @@ use memory_engine_core::{Clock, Kind, Record, RecordId, Role, Scope, Timestamp, 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The input of [`remember`](crate::MemoryEngine::remember): a turn of a conversation, or a note or fact of the caller.
+/// The input of `remember`: a turn of a conversation, or a note or fact of the caller.
 ///
 /// Only the text is required. A plain `&str` or `String` becomes a message of the user. In JSON, the default of `role`
 /// is `user`.
@@ -293,7 +293,7 @@ impl Turn {
     }
 
     /// Sets the importance, 0 to 1, which takes part in ranking by
-    /// [`importance_weight`](crate::RecallOptions::importance_weight). Default: 0.5.
+    /// `importance_weight`. Default: 0.5.
     pub fn with_importance(mut self, importance: f64) -> Self {
         self.importance = importance;
         self
@@ -307,7 +307,7 @@ impl Turn {
     }
 
     /// Sets the time from which no read returns it, and at which it is deleted. Default: that of the engine's
-    /// [retention policy](crate::Builder::retention), which has no rules by default.
+    /// retention policy, which has no rules by default.
     pub fn expires_at(mut self, time: impl Into<Timestamp>) -> Self {
         self.expiry = Some(Expiry::At(time.into()));
         self
@@ -338,11 +338,12 @@ impl Turn {
     }
 
     /// Returns true if its id is computed from fields of the caller, so that the record may exist already.
-    pub(crate) fn is_named(&self) -> bool {
+    pub fn is_named(&self) -> bool {
         self.id.is_some() || self.message_id.is_some()
     }
 
-    pub(crate) fn into_record(self, scope: &Scope, clock: &dyn Clock) -> Record {
+    /// Returns the record that is stored at the address `scope`.
+    pub fn into_record(self, scope: &Scope, clock: &dyn Clock) -> Record {
         let mut record = Record::new(scope.clone(), self.kind, self.text, clock);
         if let Some(name) = &self.message_id {
             record.id = RecordId::named(scope, name);
