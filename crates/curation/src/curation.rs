@@ -7,6 +7,9 @@ use memory_engine_enrichment::Enrichment;
 use memory_engine_indexing::IndexedStore;
 use memory_engine_synonyms::SharedThesaurus;
 
+/// Number of records that are read, or removed in one transaction.
+pub(crate) const PAGE_ROWS: usize = 500;
+
 /// Changes, takes back and deletes stored memories. Everything that is derived from them follows.
 #[derive(Debug)]
 pub struct Curation {

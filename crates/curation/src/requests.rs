@@ -11,14 +11,12 @@ use memory_engine_summarizer::{MemoryRequest, NamedTopic};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    curation::Curation,
+    curation::{Curation, PAGE_ROWS},
     retraction::{Facts, Retraction, TOPIC_REASON},
 };
 
 /// The kinds of records that can name a topic.
 const NAMED_KINDS: [Kind; 3] = [Kind::TURN, Kind::FACT, Kind::NOTE];
-/// Number of records that are read at a time.
-const PAGE_ROWS: usize = 500;
 /// Maximum number of memories that are forgotten without asking.
 pub const MAX_UNASKED: usize = 10;
 /// Time in which forgotten memories can be brought back. Then they are deleted.

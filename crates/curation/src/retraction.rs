@@ -14,13 +14,12 @@ use memory_engine_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::curation::Curation;
+use crate::curation::{Curation, PAGE_ROWS};
 
 /// Maximum number of rounds that retract records derived meanwhile.
 const MAX_ROUNDS: usize = 5;
 /// Maximum number of records in one entry of the ledger.
 const ENTRY_MAX_RECORDS: usize = 3000;
-const PAGE_ROWS: usize = 500;
 
 /// The part of a conversation that `History::rewind` retracts. In JSON `{"last": 2}`
 /// or `{"to": 7}`.

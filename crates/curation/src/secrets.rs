@@ -9,10 +9,8 @@ use memory_engine_core::{
 use memory_engine_screening::{Category, RecordField, RecordFinding, Screener, ScreeningRuleId, count_by_rule};
 use serde::Serialize;
 
-use crate::curation::Curation;
+use crate::curation::{Curation, PAGE_ROWS};
 
-/// Number of records read at a time.
-const PAGE_ROWS: usize = 500;
 /// Maximum number of records that a report lists.
 const MAX_LISTED_RECORDS: usize = 1000;
 

@@ -18,7 +18,7 @@ mod screening;
 mod store;
 mod turn;
 mod vectors;
-mod verb;
+pub mod verb;
 mod write;
 
 pub use analysis::Analysis;
@@ -32,4 +32,3 @@ pub use pages::Pages;
 pub use retention::{RetentionPolicy, RetentionRule, inherit_expiry, parse_time_to_live};
 pub use store::{IndexedStore, StoreSet};
 pub use turn::Turn;
-pub use verb::run_verb;

@@ -1,5 +1,12 @@
 //! The span and the metrics of a verb: a public method of the engine or of a handle, as in `docs/reference/metrics.md`.
 
+use memory_engine_core::{
+    Result,
+    audit::{AuditAction, AuditContext, in_context},
+    observe::{Operation, observe},
+};
+use tracing::Span;
+
 /// Runs the work of a verb in the span `memory_engine.NAME`, with the fields of its scope, if it has one, and its own
 /// fields. `note` records the fields that depend on the result. `docs/reference/metrics.md` lists all spans and fields.
 #[macro_export]
@@ -11,25 +18,19 @@ macro_rules! verb {
         let span = memory_engine_core::operation_span!(
             DEBUG, concat!("memory_engine.", $name), scope: $scope, $($fields)*
         );
-        $crate::run_verb($name, &span, $work, $note).await
+        $crate::verb::run($name, &span, $work, $note).await
     }};
     ($name:literal, { $($fields:tt)* }, $work:expr) => {{
         let span = memory_engine_core::operation_span!(DEBUG, concat!("memory_engine.", $name), $($fields)*);
-        $crate::run_verb($name, &span, $work, |_, _| ()).await
+        $crate::verb::run($name, &span, $work, |_, _| ()).await
     }};
 }
-use memory_engine_core::{
-    Result,
-    audit::{AuditAction, AuditContext, in_context},
-    observe::{Operation, observe},
-};
-use tracing::Span;
 
 /// Runs the work of a verb in its span. If it succeeds, calls `note` with the span and the value.
 ///
 /// # Errors
 /// Those of the work.
-pub fn run_verb<T>(
+pub fn run<T>(
     name: &'static str,
     span: &Span,
     work: impl Future<Output = Result<T>>,

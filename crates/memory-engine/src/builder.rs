@@ -409,12 +409,12 @@ impl Builder {
             locale: self.locale.clone(),
         });
         let (extractor, locale) = (self.graph_extractor, self.locale);
-        let enrichment = Enrichment::new(Arc::clone(&store), self.enrichment, extractor, locale, self.review.clone());
+        let enrichment = Enrichment::new(Arc::clone(&store), self.enrichment, extractor, locale, self.review);
         if self.background {
             enrichment.worker().spawn();
         }
-        let curation = Curation::new(Arc::clone(&store), enrichment, thesaurus, self.review);
-        Ok(MemoryEngine::new(EngineParts { store, recall, curation }))
+        let curation = Curation::new(store, enrichment, thesaurus, self.review);
+        Ok(MemoryEngine::new(EngineParts { recall, curation }))
     }
 
     /// Pairs the embedders with their vectors. A store without generations has no vectors of a replaced embedder.

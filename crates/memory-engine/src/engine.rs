@@ -49,7 +49,6 @@ pub struct MemoryEngine {
 /// The subsystems of an engine.
 #[derive(Debug)]
 pub(crate) struct EngineParts {
-    pub(crate) store: Arc<IndexedStore>,
     pub(crate) recall: RecallPipeline,
     pub(crate) curation: Curation,
 }
@@ -90,12 +89,8 @@ impl MemoryEngine {
         self.actor.as_ref()
     }
 
-    pub(crate) fn parts(&self) -> &EngineParts {
-        &self.parts
-    }
-
     pub(crate) fn indexed_store(&self) -> &Arc<IndexedStore> {
-        &self.parts.store
+        self.parts.curation.indexed_store()
     }
 
     pub(crate) fn recall_pipeline(&self) -> &RecallPipeline {
@@ -111,11 +106,11 @@ impl MemoryEngine {
     }
 
     pub(crate) fn record_store(&self) -> &Arc<dyn RecordStore> {
-        self.parts.store.records()
+        self.indexed_store().records()
     }
 
     pub(crate) fn vectors(&self) -> &Arc<dyn VectorStore> {
-        self.parts.store.vectors()
+        self.indexed_store().vectors()
     }
 }
 

@@ -47,17 +47,15 @@ impl RecallPipeline {
     /// late, otherwise the error of one of them. If only one is late or fails, [`Recall::degraded`] names it.
     pub async fn recall(&self, scope: &Scope, query: &RecallQuery) -> Result<Recall> {
         let work = async {
-            let outcome = self.recall_unlogged(scope, query).await;
+            let outcome = match self.parts.store.check_open("recall") {
+                Ok(()) => recall(&self.parts, scope, query).await,
+                Err(closed) => Err(closed),
+            };
             self.degraded_log.note(self.parts.store.clock().as_ref(), scope, &query.text, outcome.as_ref());
             outcome
         };
         let limit = query.limit.unwrap_or_else(|| query.options.unwrap_or(self.parts.options).limit);
         verb!("recall", scope, { limit = limit, hits = Empty, relevant = Empty, degraded = Empty }, work, note_recall)
-    }
-
-    async fn recall_unlogged(&self, scope: &Scope, query: &RecallQuery) -> Result<Recall> {
-        self.parts.store.check_open("recall")?;
-        recall(&self.parts, scope, query).await
     }
 
     /// As [`recall`](Self::recall). If nothing relevant is found, asks again with the dialogue before the query, and
@@ -72,23 +70,16 @@ impl RecallPipeline {
         enhancement: &Enhancement,
     ) -> Result<EnhancedRecall> {
         let work = async {
-            let outcome = self.recall_enhanced_unlogged(scope, query, enhancement).await;
+            let outcome = match self.parts.store.check_open("recall") {
+                Ok(()) => EnhancedRun::new(&self.parts, scope, query, enhancement).recall().await,
+                Err(closed) => Err(closed),
+            };
             let recall = outcome.as_ref().map(|enhanced| &enhanced.recall);
             self.degraded_log.note(self.parts.store.clock().as_ref(), scope, &query.text, recall);
             outcome
         };
         let note = |span: &Span, enhanced: &EnhancedRecall| note_recall(span, &enhanced.recall);
         verb!("recall_enhanced", scope, { hits = Empty, relevant = Empty, degraded = Empty }, work, note)
-    }
-
-    async fn recall_enhanced_unlogged(
-        &self,
-        scope: &Scope,
-        query: &RecallQuery,
-        enhancement: &Enhancement,
-    ) -> Result<EnhancedRecall> {
-        self.parts.store.check_open("recall")?;
-        EnhancedRun::new(&self.parts, scope, query, enhancement).recall().await
     }
 
     /// Returns a page of records as a branch sees them; for any other scope those within it.

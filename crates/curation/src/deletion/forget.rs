@@ -15,15 +15,13 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "certificates")]
 use crate::certificate::trace::DeletionTrace;
 use crate::{
-    curation::Curation,
+    curation::{Curation, PAGE_ROWS},
     deletion::{
         forget_text::ForgetText,
         linked::{LinkedRecords, LinkedTurns},
     },
 };
 
-/// Number of records that one transaction removes.
-pub(crate) const PAGE_ROWS: usize = 500;
 /// Maximum number of scans for a text that is kept out, until one finds nothing.
 const KEEP_OUT_MAX_PASSES: usize = 10;
 

@@ -7,9 +7,9 @@ use memory_engine_screening::ValuePattern;
 use serde::Serialize;
 
 use crate::{
-    curation::Curation,
+    curation::{Curation, PAGE_ROWS},
     deletion::{
-        forget::{Forget, PAGE_ROWS, everything},
+        forget::{Forget, everything},
         linked::{LinkedRecords, LinkedTurns},
     },
 };

@@ -115,7 +115,9 @@ impl Curation {
     pub(crate) async fn count_value(&self, scope: &Scope, pattern: &ValuePattern) -> Result<(u64, u64)> {
         use memory_engine_core::ScanQuery;
 
-        let mut pages = self.indexed_store().pages(scope, ScanQuery::oldest(crate::deletion::forget::PAGE_ROWS));
+        use crate::curation::PAGE_ROWS;
+
+        let mut pages = self.indexed_store().pages(scope, ScanQuery::oldest(PAGE_ROWS));
         let (mut count, mut found) = (0, 0);
         while let Some(page) = pages.next().await? {
             count += page.records.len() as u64;
