@@ -9,7 +9,10 @@ use memory_engine_core::{
 use serde_json::Value;
 
 use super::{
-    format::{CertifiedRecord, DeletionCertificate, DeletionTarget, RemovalSummary, StoreIdentity, TraceSearch},
+    format::{
+        ALGORITHM, CertifiedRecord, DeletionCertificate, DeletionTarget, FORMAT, RemovalSummary, StoreIdentity,
+        TraceSearch, VERSION,
+    },
     key::{CertificateKey, random_bytes},
     trace::{DeletionTrace, TracedRecords},
 };
@@ -76,10 +79,9 @@ impl Curation {
         let residue = found.residue();
         let (probes, searched_at) = (&traced.probes, self.clock().now());
         let certificate = DeletionCertificate {
-            // `sign` sets the fields that are empty here.
-            format: String::new(),
-            version: 0,
-            engine: String::new(),
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            engine: concat!("memory-engine ", env!("CARGO_PKG_VERSION")).to_owned(),
             store: StoreIdentity { system: found.system, id: found.store_id },
             scope: scope.clone(),
             target: kind,
@@ -99,8 +101,8 @@ impl Curation {
                 limits: found.limits,
             },
             residue,
-            algorithm: String::new(),
-            public_key: String::new(),
+            algorithm: ALGORITHM.to_owned(),
+            public_key: key.public_key().to_string(),
             signature: String::new(),
         };
         Ok(CertifiedDeletion { report, certificate: certificate.sign(key)? })

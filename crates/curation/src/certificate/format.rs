@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::key::{CertificateKey, PublicKey};
 
 /// The value of `format`.
-const FORMAT: &str = "memory-engine deletion certificate";
+pub(super) const FORMAT: &str = "memory-engine deletion certificate";
 /// The version of the format.
-const VERSION: u32 = 1;
-const ALGORITHM: &str = "Ed25519";
+pub(super) const VERSION: u32 = 1;
+pub(super) const ALGORITHM: &str = "Ed25519";
 /// The field that the signature does not cover.
 const SIGNATURE: &str = "signature";
 
@@ -207,13 +207,8 @@ impl DeletionCertificate {
         Ok(ResidueProbes::new(self.salt, records))
     }
 
-    /// Fills in the constant fields and the signature.
+    /// Sets the signature.
     pub(super) fn sign(mut self, key: &CertificateKey) -> Result<Self> {
-        FORMAT.clone_into(&mut self.format);
-        self.version = VERSION;
-        self.engine = concat!("memory-engine ", env!("CARGO_PKG_VERSION")).to_owned();
-        ALGORITHM.clone_into(&mut self.algorithm);
-        self.public_key = key.public_key().to_string();
         self.signature = key.sign(&self.signed_bytes()?);
         Ok(self)
     }
