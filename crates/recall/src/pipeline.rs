@@ -3,7 +3,7 @@
 use std::{fmt, ops::Deref, sync::Arc};
 
 use memory_engine_context::MemoryBlock;
-use memory_engine_core::{Page, RecordId, Result, ScanQuery, Scope, observe::count_recall};
+use memory_engine_core::{Filter, Page, Record, RecordId, Result, ScanQuery, Scope, observe::count_recall};
 use memory_engine_indexing::verb;
 use tracing::{Span, field::Empty};
 
@@ -91,6 +91,14 @@ impl RecallPipeline {
         let work = async { ReadScope::resolve(store, scope).await?.scan(store, query).await };
         let note = |span: &Span, page: &Page| _ = span.record("records", page.records.len());
         verb!("timeline", scope, { limit = query.limit, records = Empty }, work, note)
+    }
+
+    /// Returns at most `limit` records that match `filter` as a branch sees them, the latest first.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn newest(&self, scope: &Scope, filter: Filter, limit: usize) -> Result<Vec<Record>> {
+        Ok(self.timeline(scope, &ScanQuery::newest(limit).with_filter(filter)).await?.records)
     }
 
     /// Returns at most `limit` recalls within `scope` in which a stage failed or was late, latest first.

@@ -7,7 +7,7 @@ use memory_engine_context::{
     ContextPlan, EstimatedTokens, Item, Layer, LayerReport, LeftOut, LeftOutReason, MemoryBlock, Overflow,
     RenderedBlock, TokenCounter, quoted,
 };
-use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
+use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, Scope, State};
 use memory_engine_indexing::verb;
 use tracing::{Span, field::Empty};
 
@@ -169,8 +169,7 @@ impl ContextRequest {
             return Ok(Vec::new());
         }
         let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-        let query = ScanQuery::newest(self.recent).with_filter(turns);
-        let mut turns = self.pipeline.timeline(&self.scope, &query).await?.records;
+        let mut turns = self.pipeline.newest(&self.scope, turns, self.recent).await?;
         turns.reverse();
         Ok(turns)
     }

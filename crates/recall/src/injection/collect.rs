@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use memory_engine_context::{Action, IncomingMessage, InjectionDecision, MAX_CONTEXT_MESSAGES, weak_question};
 use memory_engine_core::{
-    ContentHash, Field, Filter, FilterValue, Kind, Op, Phrases, Record, RecordId, Result, ScanQuery, Scope, Timestamp,
+    ContentHash, Field, Filter, FilterValue, Kind, Op, Phrases, Record, RecordId, Result, Scope, Timestamp,
 };
 
 use super::{
@@ -207,8 +207,7 @@ impl Injector {
         if let Some(is_visible) = self.pipeline.parts().scene_policy.filter(message.scene) {
             filter = filter.and(is_visible);
         }
-        let query = ScanQuery::newest(limit).with_filter(filter);
-        Ok(self.pipeline.timeline(scope, &query).await?.records)
+        self.pipeline.newest(scope, filter, limit).await
     }
 
     /// Adds recent turns with the same feeling: those labelled with it, and those that contain its words.

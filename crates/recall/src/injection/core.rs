@@ -2,8 +2,7 @@
 
 use memory_engine_context::{EstimatedTokens, TokenCounter};
 use memory_engine_core::{
-    Error, Field, Filter, FilterValue, Kind, Record, Result, ScanQuery, Scope, State, Timestamp, Trust, enum_names,
-    fact_keys,
+    Error, Field, Filter, FilterValue, Kind, Record, Result, Scope, State, Timestamp, Trust, enum_names, fact_keys,
 };
 use serde::{Deserialize, Serialize};
 
@@ -106,8 +105,7 @@ impl Core {
         let visible = scene.and_then(|scene| engine.as_ref().parts().scene_policy.filter(scene));
         let newest = async |filter: Filter, limit: usize| {
             let filter = visible.iter().cloned().fold(filter, Filter::and);
-            let query = ScanQuery::newest(limit).with_filter(filter);
-            Ok::<_, Error>(engine.as_ref().timeline(scope, &query).await?.records)
+            engine.as_ref().newest(scope, filter, limit).await
         };
         let mut records = newest(pinned_filter(), MAX_PINNED).await?;
         let is_fact = Filter::eq(Field::Kind, Kind::FACT.as_str());

@@ -1,6 +1,6 @@
 //! Pinned records in contexts: they are part of each, up to a budget.
 
-use memory_engine_core::{Field, Filter, Kind, Record, Result, ScanQuery, Scope, State};
+use memory_engine_core::{Field, Filter, Kind, Record, Result, Scope, State};
 
 use crate::pipeline::RecallPipeline;
 
@@ -21,8 +21,7 @@ pub fn pinned_filter() -> Filter {
 /// # Errors
 /// The store's error.
 pub async fn pinned_records(engine: &impl AsRef<RecallPipeline>, scope: &Scope, limit: usize) -> Result<Vec<Record>> {
-    let query = ScanQuery::newest(limit).with_filter(pinned_filter());
-    Ok(engine.as_ref().timeline(scope, &query).await?.records)
+    engine.as_ref().newest(scope, pinned_filter(), limit).await
 }
 
 /// Returns the first records whose texts fit into the budget of pinned records, next to memories of at most `max_chars`
