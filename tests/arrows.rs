@@ -62,10 +62,19 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("memory-engine-enrichment", &["core", "embedder", "graph", "indexing", "llm", "summarizer", "vector-store"]),
+    // Reviews, retractions and deletions run the jobs of derived records again; they need no recall.
+    ("memory-engine-curation", &["core", "context", "enrichment", "indexing", "screening", "summarizer", "synonyms"]),
+    // Opens both backends; merges delete and run jobs.
+    (
+        "memory-engine-databases",
+        &["core", "curation", "graph", "indexing", "keyword-store", "postgres", "sqlite", "synonyms", "vector-store"],
+    ),
     (
         "memory-engine",
         &[
             "core",
+            "curation",
+            "databases",
             "embedder",
             "vector-store",
             "keyword-store",
@@ -160,6 +169,8 @@ const RESTRICTED_CRATES: &[(&str, &[&str])] = &[
             "memory-engine-indexing",
             "memory-engine-recall",
             "memory-engine-enrichment",
+            "memory-engine-curation",
+            "memory-engine-databases",
             "memory-engine-companion",
             "memory-engine-story",
             "memory-engine-evidence",

@@ -1,11 +1,8 @@
 //! The background jobs of an engine, combined.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use memory_engine_core::{
-    Error, ErrorKind, Field, Filter, Job, Kind, Locale, Record, RecordId, RemovalCounts, Result, ReviewPolicy,
-    ScanQuery, Scope, State,
-};
+use memory_engine_core::{Job, Locale, Record, RemovalCounts, Result, ReviewPolicy};
 use memory_engine_graph::GraphExtractor;
 use memory_engine_indexing::IndexedStore;
 
@@ -17,8 +14,6 @@ use crate::{
     turn_jobs::{EnrichmentOptions, TurnJobs},
     worker::Worker,
 };
-
-const SCAN_PAGE_ROWS: usize = 500;
 
 /// The background jobs of one engine, with their worker and direct calls.
 #[derive(Debug)]
@@ -97,43 +92,11 @@ impl Enrichment {
         if record.is_said() { self.jobs.clone() } else { Vec::new() }
     }
 
-    #[cfg(feature = "enrichment")]
-    pub(crate) fn store(&self) -> &Arc<IndexedStore> {
-        &self.store
+    pub(crate) fn jobs_of_turns(&self) -> &[Job] {
+        &self.jobs
     }
 
-    /// Queues every active turn within `scope` for all jobs, as if it were new. Returns the number of turns. Known
-    /// facts are not added twice.
-    ///
-    /// # Errors
-    /// `Unsupported` if this engine has no jobs for turns; the store's error.
-    pub async fn requeue_enrichment(&self, scope: &Scope) -> Result<u64> {
-        if self.jobs.is_empty() {
-            let message = "the engine has no jobs for turns; build it with `Builder::enrichment` or `Builder::graph`";
-            return Err(Error::new(ErrorKind::Unsupported, "requeue_enrichment", message));
-        }
-        let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-        let mut scan = ScanQuery::oldest(SCAN_PAGE_ROWS).with_filter(turns);
-        let mut count = 0;
-        loop {
-            let page = self.store.scan(scope, &scan).await?;
-            // Conversation by conversation, so that turns of one batch belong together.
-            let mut conversations: BTreeMap<&Scope, Vec<RecordId>> = BTreeMap::new();
-            for record in page.records.iter().filter(|record| record.is_said()) {
-                conversations.entry(&record.scope).or_default().push(record.id);
-            }
-            for (address, ids) in conversations {
-                for job in &self.jobs {
-                    self.store.queue().enqueue(address, &ids, *job).await?;
-                }
-                count += ids.len() as u64;
-            }
-            match page.next {
-                Some(next) => scan = scan.with_after(Some(next)),
-                None => break,
-            }
-        }
-        self.store.wake();
-        Ok(count)
+    pub(crate) fn store(&self) -> &Arc<IndexedStore> {
+        &self.store
     }
 }

@@ -101,18 +101,14 @@ impl GraphIndexer {
     /// As [`index`](Self::index). What was stored before stays.
     pub async fn rebuild(&self, scope: &Scope, mut progress: impl FnMut(u64)) -> Result<GraphIndexReport> {
         let active = Filter::eq(Field::State, State::Active.as_str());
-        let mut query = ScanQuery::oldest(REBUILD_PAGE_ROWS).with_filter(active);
+        let mut pages = self.store.pages(scope, ScanQuery::oldest(REBUILD_PAGE_ROWS).with_filter(active));
         let mut total = GraphIndexReport::default();
-        loop {
-            let page = self.store.scan(scope, &query).await?;
+        while let Some(page) = pages.next().await? {
             let extracted = self.index(scope, &page.records).await?;
             total.records += extracted.records;
             total.failed.extend(extracted.failed);
             progress(total.records + total.failed.len() as u64);
-            query.after = page.next;
-            if query.after.is_none() {
-                return Ok(total);
-            }
         }
+        Ok(total)
     }
 }

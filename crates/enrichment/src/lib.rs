@@ -21,6 +21,7 @@ mod latency;
 mod log;
 #[cfg(feature = "enrichment")]
 mod options;
+mod requeue;
 mod retry;
 #[cfg(feature = "enrichment")]
 mod turn_jobs;

@@ -324,14 +324,11 @@ impl IndexedStore {
         let mut query = ScanQuery::oldest(SCAN_PAGE_ROWS).with_filter(filter);
         query.order = order;
         let mut records = Vec::new();
-        loop {
-            let page = self.scan(scope, &query).await?;
+        let mut pages = self.pages(scope, query);
+        while let Some(page) = pages.next().await? {
             records.extend(page.records);
-            query.after = page.next;
-            if query.after.is_none() {
-                return Ok(records);
-            }
         }
+        Ok(records)
     }
 }
 

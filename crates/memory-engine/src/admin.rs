@@ -1,8 +1,6 @@
 //! Administration of a store: health checks, migrations, job queue, vectors, tombstones. Most applications do not need
 //! it.
 
-pub(crate) mod database_admin;
-pub(crate) mod degraded_log;
 mod lifecycle;
 pub(crate) mod operations;
 
@@ -15,13 +13,12 @@ pub use memory_engine_enrichment::EnrichmentReport;
 pub use memory_engine_enrichment::{LatencyStats, Progress, REQUEST_ID};
 pub use memory_engine_vector_store::{Generation, Generations};
 
-pub use self::degraded_log::DegradedRecall;
 #[cfg(feature = "sqlite")]
-pub use crate::admin::database_admin::rekey;
-pub use crate::admin::{
-    database_admin::{
-        Migrations, checkup, checkup_with_progress, install_views, migrate_down, migrate_up, migrations, namespaces,
-        remove_views, repair,
-    },
-    operations::Admin,
+pub use memory_engine_databases::rekey;
+pub use memory_engine_databases::{
+    Migrations, checkup, checkup_with_progress, install_views, migrate_down, migrate_up, migrations, namespaces,
+    remove_views, repair,
 };
+pub use memory_engine_recall::DegradedRecall;
+
+pub use crate::admin::operations::Admin;

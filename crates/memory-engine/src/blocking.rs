@@ -17,20 +17,16 @@
 use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 
 use memory_engine_core::{Error, ErrorKind, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, WriteResult};
+use memory_engine_curation::{Forget, ForgetReport};
+use memory_engine_databases::Database;
 use memory_engine_enrichment::Progress;
+use memory_engine_indexing::Turn;
 use memory_engine_recall::{Recall, RecallQuery, WarmUp};
 use tokio::runtime::{Handle, Runtime};
 
+use crate::builder::Builder;
 #[cfg(feature = "enrichment")]
 use crate::verbs::facts::Fact;
-use crate::{
-    builder::Builder,
-    database::Database,
-    verbs::{
-        forget::{Forget, ForgetReport},
-        turn::Turn,
-    },
-};
 
 /// Maximum time for which dropping the last handle waits for computations that cannot be interrupted.
 const RUNTIME_END_TIMEOUT: Duration = Duration::from_secs(5);

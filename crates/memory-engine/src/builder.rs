@@ -1,9 +1,6 @@
 //! The builder of an engine.
 
-pub(crate) mod backend;
 mod policies;
-pub(crate) mod runtime;
-pub(crate) mod stores;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -12,6 +9,8 @@ use memory_engine_core::{
     Clock, EmbeddingSpace, Error, ErrorKind, Language, Locale, Mismatch, Result, ReviewPolicy, StoreOptions,
     SystemClock,
 };
+use memory_engine_curation::Curation;
+use memory_engine_databases::{Backend, Database, Stores, check_timers};
 use memory_engine_embedder::{CachedEmbedder, DefaultEmbedder, Embedder};
 use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
 use memory_engine_graph::GraphExtractor;
@@ -32,15 +31,16 @@ use memory_engine_sqlite::SqliteOptions;
 use memory_engine_synonyms::SharedThesaurus;
 
 use crate::{
-    admin::degraded_log::DegradedLog,
     audit::{AuditOptions, AuditedSynonymStore},
-    builder::{backend::Backend, stores::Stores},
-    database::{Database, DatabaseLocation, DatabaseUrl},
     engine::{EngineParts, MemoryEngine},
 };
 
 /// Embedders with at least this semantic weight are slow enough for their vectors to be cached.
 const CACHE_MIN_SEMANTIC_WEIGHT: f64 = 0.1;
+
+/// The error of a builder without a store. A store in memory by default would lose what a program wants to keep.
+const NO_STORE: &str = "the builder has no store; name one: `sqlite(path)`, `postgres(url)`, `database(database)`, \
+    `stores(stores)`, or `in_memory()` for memories that end with the program";
 
 /// Builds a [`MemoryEngine`] over one store, which has to be named.
 ///
@@ -76,7 +76,7 @@ const CACHE_MIN_SEMANTIC_WEIGHT: f64 = 0.1;
 #[derive(Debug)]
 #[must_use]
 pub struct Builder {
-    backend: Backend,
+    backends: Vec<Backend>,
     embedder: Arc<dyn Embedder>,
     replaced: Option<Arc<dyn Embedder>>,
     reranker: Option<Arc<dyn Reranker>>,
@@ -93,7 +93,7 @@ pub struct Builder {
     pub(crate) enrichment: EnrichmentOptions,
     retention: RetentionPolicy,
     locale: Locale,
-    pub(crate) review: ReviewPolicy,
+    review: ReviewPolicy,
     screening: ScreeningPolicy,
     audit: AuditOptions,
 }
@@ -101,7 +101,7 @@ pub struct Builder {
 impl Default for Builder {
     fn default() -> Self {
         Self {
-            backend: Backend::Unset,
+            backends: Vec::new(),
             embedder: Arc::new(DefaultEmbedder::default()),
             replaced: None,
             reranker: None,
@@ -154,23 +154,14 @@ impl MemoryEngine {
 impl Builder {
     /// Stores everything in this database: a SQLite file or a Postgres database.
     pub fn database(mut self, database: impl Into<Database>) -> Self {
-        match database.into().0 {
-            DatabaseLocation::File(file) => {
-                self.set_backend(Backend::file(file));
-                self
-            }
-            DatabaseLocation::Server(DatabaseUrl(url)) => self.postgres(url),
-            DatabaseLocation::Unknown(address) => {
-                self.set_backend(Backend::Unknown(address));
-                self
-            }
-        }
+        self.backends.push(database.into().into());
+        self
     }
 
     /// Stores everything in one SQLite file, which is created if it is missing. Needs the feature `sqlite`, which is
     /// on by default.
     pub fn sqlite(mut self, path: impl Into<PathBuf>) -> Self {
-        self.set_backend(Backend::sqlite(path.into()));
+        self.backends.push(Database::file(path).into());
         self
     }
 
@@ -188,7 +179,7 @@ impl Builder {
     /// ```
     #[cfg(feature = "sqlite")]
     pub fn sqlite_with(mut self, path: impl Into<PathBuf>, options: SqliteOptions) -> Self {
-        self.set_backend(Backend::Sqlite(path.into(), options));
+        self.backends.push(Backend::sqlite(path.into(), options));
         self
     }
 
@@ -196,7 +187,7 @@ impl Builder {
     /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`. No message shows user, password or settings of the
     /// address. Needs the feature `postgres`.
     pub fn postgres(mut self, url: impl Into<String>) -> Self {
-        self.set_backend(Backend::postgres(DatabaseUrl(url.into())));
+        self.backends.push(Database::postgres(url).into());
         self
     }
 
@@ -216,7 +207,7 @@ impl Builder {
     /// ```
     #[cfg(feature = "postgres")]
     pub fn postgres_with(mut self, url: impl Into<String>, options: PostgresOptions) -> Self {
-        self.set_backend(Backend::Postgres(DatabaseUrl(url.into()), Box::new(options)));
+        self.backends.push(Backend::postgres(url.into(), options));
         self
     }
 
@@ -234,13 +225,13 @@ impl Builder {
     /// ```
     #[cfg(feature = "postgres")]
     pub fn postgres_pool(mut self, pool: PgPool, options: PostgresOptions) -> Self {
-        self.set_backend(Backend::PostgresPool(pool, Box::new(options)));
+        self.backends.push(Backend::postgres_pool(pool, options));
         self
     }
 
     /// Stores everything in memory, until the engine is dropped.
     pub fn in_memory(mut self) -> Self {
-        self.set_backend(Backend::Memory);
+        self.backends.push(Backend::default());
         self
     }
 
@@ -248,7 +239,8 @@ impl Builder {
     /// names a store for each trait. The space of the vectors has to be the embedder's, or [`build`](Self::build)
     /// fails with `DimensionMismatch`.
     pub fn stores(mut self, stores: impl Into<Stores>) -> Self {
-        self.set_backend(Backend::Stores(stores.into()));
+        let stores: Stores = stores.into();
+        self.backends.push(stores.into());
         self
     }
 
@@ -375,8 +367,13 @@ impl Builder {
         options
     }
 
-    fn set_backend(&mut self, backend: Backend) {
-        self.backend = if matches!(self.backend, Backend::Unset) { backend } else { Backend::Several };
+    /// Returns the one store that was named.
+    fn take_backend(&mut self) -> Result<Backend> {
+        let backend = self.backends.pop().ok_or_else(|| Error::invalid("build", NO_STORE))?;
+        if self.backends.is_empty() {
+            return Ok(backend);
+        }
+        Err(Error::invalid("build", "the builder has more than one store; name one of them"))
     }
 
     /// Opens the stores and starts the background task on the current tokio runtime.
@@ -387,7 +384,7 @@ impl Builder {
     /// without timers; `InvalidInput` without a store, with more than one, and for recall options or a scene policy that
     /// are not valid.
     pub async fn build(mut self) -> Result<MemoryEngine> {
-        runtime::check("build")?;
+        check_timers("build")?;
         self.options.validate()?;
         self.scene_policy.validate()?;
         self.retention.validate()?;
@@ -395,7 +392,7 @@ impl Builder {
         // Vectors of the same space need no cut-over.
         self.replaced = self.replaced.filter(|old| *old.space() != space);
         let options = self.store_options();
-        let backend = std::mem::take(&mut self.backend);
+        let backend = self.take_backend()?;
         let stores = backend.open(options).await?;
         check_space(&stores, &space)?;
         let embedding = self.embedding_backends(&stores).await?;
@@ -411,6 +408,7 @@ impl Builder {
             store = store.with_auditor(auditor);
         }
         let store = Arc::new(store.with_retention(self.retention));
+        let thesaurus = Arc::new(SharedThesaurus::new(synonyms, self.analyzer, self.clock));
         let recall = RecallPipeline::new(RecallParts {
             store: Arc::clone(&store),
             uses_graph: self.graph_extractor.is_some(),
@@ -421,16 +419,16 @@ impl Builder {
             rewrite: None,
             options: self.options,
             scene_policy: self.scene_policy,
-            thesaurus: SharedThesaurus::new(synonyms, self.analyzer, self.clock),
-            zone: self.locale.zone.clone(),
+            thesaurus: Arc::clone(&thesaurus),
+            locale: self.locale.clone(),
         });
-        let (extractor, locale) = (self.graph_extractor, self.locale.clone());
+        let (extractor, locale) = (self.graph_extractor, self.locale);
         let enrichment = Enrichment::new(Arc::clone(&store), self.enrichment, extractor, locale, self.review);
         if self.background {
             enrichment.worker().spawn();
         }
-        let (locale, review, degraded_log) = (self.locale, self.review, DegradedLog::default());
-        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment, locale, review, degraded_log }))
+        let curation = Curation::new(store, enrichment, thesaurus, self.review);
+        Ok(MemoryEngine::new(EngineParts { recall, curation }))
     }
 
     /// Pairs the embedders with their vectors. A store without generations has no vectors of a replaced embedder.

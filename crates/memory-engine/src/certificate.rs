@@ -1,6 +1,6 @@
 //! Signed certificates of deletions. Needs the feature `certificates`.
 //!
-//! [`Deletion::forget_with_certificate`](crate::deletion::Deletion::forget_with_certificate) deletes records, searches
+//! `Deletion::forget_with_certificate` deletes records, searches
 //! the store for their traces, and signs a report of the deletion and the search with Ed25519. A certificate contains
 //! scopes with their names, ids, kinds, counts and salted hashes, but no text. [`verify`] compares it with a store, a
 //! copy or a backup. `docs/reference/deletion-certificate.md` describes the format.
@@ -24,16 +24,27 @@
 //! # Ok::<(), memory_engine::Error>(()) }).unwrap();
 //! ```
 
-mod deletion;
-mod format;
-mod key;
-pub(crate) mod trace;
-mod verification;
+use memory_engine_core::{Result, residue::ResidueProbes};
+use memory_engine_curation::certificate::verify_with;
+use memory_engine_databases::{Database, find_residue};
 
-pub use self::{
-    deletion::CertifiedDeletion,
-    format::{CertifiedRecord, DeletionCertificate, DeletionTarget, RemovalSummary, StoreIdentity, TraceSearch},
-    key::{CertificateKey, PublicKey},
-    verification::{CertificateCheck, CertificateVerification, verify, verify_signature},
+pub use memory_engine_curation::certificate::{
+    CertificateCheck, CertificateKey, CertificateVerification, CertifiedDeletion, CertifiedRecord, DeletionCertificate,
+    DeletionTarget, PlaceKind, PublicKey, RemovalSummary, Salt, SaltedHash, SearchExtent, SearchedPlace, StoreIdentity,
+    TraceSearch, verify_signature,
 };
-pub use memory_engine_core::residue::{PlaceKind, Salt, SaltedHash, SearchExtent, SearchedPlace};
+
+/// Verifies a certificate against a database, which can be the store, a copy or a backup of it. Changes nothing. If the
+/// signature or the key is wrong, the database is not searched.
+///
+/// # Errors
+/// Those of `admin::checkup`. A check that fails is no error: see
+/// [`CertificateVerification::has_passed`].
+pub async fn verify(
+    certificate: &DeletionCertificate,
+    database: &Database,
+    pinned: Option<&PublicKey>,
+) -> Result<CertificateVerification> {
+    let find = async |probes: ResidueProbes| find_residue(database, &probes.with_extent(SearchExtent::Database)).await;
+    verify_with(certificate, pinned, find).await
+}

@@ -3,15 +3,14 @@
 use std::{fmt, sync::Arc};
 
 use memory_engine_core::{
-    Locale, RecordStore, ReviewPolicy,
-    audit::{Actor, AuditAction, AuditContext, in_context},
+    RecordStore,
+    audit::{Actor, AuditContext, in_context},
 };
+use memory_engine_curation::Curation;
 use memory_engine_enrichment::Enrichment;
 use memory_engine_indexing::IndexedStore;
 use memory_engine_recall::RecallPipeline;
 use memory_engine_vector_store::VectorStore;
-
-use crate::admin::degraded_log::DegradedLog;
 
 /// A handle on long-term memory. Cloning it is cheap and gives another handle on the same memory.
 ///
@@ -50,12 +49,8 @@ pub struct MemoryEngine {
 /// The subsystems of an engine.
 #[derive(Debug)]
 pub(crate) struct EngineParts {
-    pub(crate) store: Arc<IndexedStore>,
     pub(crate) recall: RecallPipeline,
-    pub(crate) enrichment: Enrichment,
-    pub(crate) locale: Locale,
-    pub(crate) review: ReviewPolicy,
-    pub(crate) degraded_log: DegradedLog,
+    pub(crate) curation: Curation,
 }
 
 impl fmt::Debug for MemoryEngine {
@@ -84,43 +79,44 @@ impl MemoryEngine {
         }
     }
 
-    /// Runs work that writes the records of another store. `operation` names it in the audit log.
-    pub(crate) async fn importing<T>(&self, operation: &'static str, work: impl Future<Output = T>) -> T {
-        let context = AuditContext::current().with_actor(Arc::new(self.actor()));
-        in_context(context.with_verb(AuditAction::Import, operation), Box::pin(work)).await
-    }
-
     /// Returns the actor of this handle, or otherwise that of the running task.
     pub(crate) fn actor(&self) -> Actor {
         let actor = self.actor.clone().or_else(|| AuditContext::current().actor().cloned());
         actor.map(Arc::unwrap_or_clone).unwrap_or_default()
     }
 
-    pub(crate) fn parts(&self) -> &EngineParts {
-        &self.parts
+    pub(crate) fn own_actor(&self) -> Option<&Arc<Actor>> {
+        self.actor.as_ref()
     }
 
     pub(crate) fn indexed_store(&self) -> &Arc<IndexedStore> {
-        &self.parts.store
+        self.parts.curation.indexed_store()
     }
 
     pub(crate) fn recall_pipeline(&self) -> &RecallPipeline {
         &self.parts.recall
     }
 
-    pub(crate) fn degraded_log(&self) -> &DegradedLog {
-        &self.parts.degraded_log
+    pub(crate) fn enrichment(&self) -> &Enrichment {
+        self.parts.curation.enrichment()
     }
 
-    pub(crate) fn enrichment(&self) -> &Enrichment {
-        &self.parts.enrichment
+    pub(crate) fn curation(&self) -> &Curation {
+        &self.parts.curation
     }
 
     pub(crate) fn record_store(&self) -> &Arc<dyn RecordStore> {
-        self.parts.store.records()
+        self.indexed_store().records()
     }
 
     pub(crate) fn vectors(&self) -> &Arc<dyn VectorStore> {
-        self.parts.store.vectors()
+        self.indexed_store().vectors()
+    }
+}
+
+/// Reading memories, for what is made of an engine: injections and contexts.
+impl AsRef<RecallPipeline> for MemoryEngine {
+    fn as_ref(&self) -> &RecallPipeline {
+        self.recall_pipeline()
     }
 }

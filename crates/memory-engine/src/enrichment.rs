@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use memory_engine_core::{PutMode, Record, RecordId, Result, Scope};
 use memory_engine_enrichment::EnrichmentReport;
+use memory_engine_indexing::verb;
 
 pub use memory_engine_core::{Language, Locale};
 pub use memory_engine_enrichment::EnrichmentOptions;
 pub use memory_engine_summarizer::*;
 
-use crate::{admin::operations::Admin, builder::Builder, verbs::verb::verb};
+use crate::{admin::operations::Admin, builder::Builder};
 
 impl Builder {
     /// Sets the background jobs other than indexing. Default: none.
@@ -36,7 +37,7 @@ impl Admin {
     /// Dropping the future may leave turns without facts until [`requeue_enrichment`](Self::requeue_enrichment).
     pub async fn enrich(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<EnrichmentReport> {
         let records = turns.len();
-        let turns = self.engine.with_zones(turns, PutMode::Create);
+        let turns = self.engine.curation().with_zones(turns, PutMode::Create);
         let work = self.engine.acting(self.engine.enrichment().enrich(address, turns, timeout));
         verb!("admin.enrich", address, { records = records }, work)
     }

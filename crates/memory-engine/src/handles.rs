@@ -5,8 +5,8 @@ use crate::graph::entity_graph::EntityGraph;
 #[cfg(feature = "enrichment")]
 use crate::requests::ChatRequests;
 use crate::{
-    admin::operations::Admin, audit::handle::Audit, deletion::handle::Deletion, engine::MemoryEngine,
-    history::handle::History, review::handle::Review, screening::Screening, settings::Settings,
+    admin::operations::Admin, audit::handle::Audit, deletion::Deletion, engine::MemoryEngine, history::History,
+    review::Review, screening::Screening, settings::Settings,
 };
 
 /// Handles on the operations of one subject. Each is cheap to create.

@@ -9,7 +9,6 @@ mod builder;
 #[cfg(feature = "certificates")]
 pub mod certificate;
 pub mod context;
-mod database;
 pub mod deletion;
 pub mod embed;
 mod engine;
@@ -33,30 +32,29 @@ pub mod transfer;
 mod verbs;
 
 pub use builder::Builder;
-pub use context::injection::Injector;
-pub use database::Database;
 pub use engine::MemoryEngine;
 pub use settings::Settings;
 #[cfg(feature = "enrichment")]
 pub use verbs::facts;
-pub use verbs::{
-    forget::{Forget, ForgetReport},
-    forget_text::ForgetText,
-    import,
-    linked::LinkedTurns,
-    records::RecordQuery,
-    retention,
-    turn::Turn,
-};
+pub use verbs::{import, records::RecordQuery};
+
+/// Pins, importance and expiry of records.
+pub mod retention {
+    pub use memory_engine_curation::RecordPatch;
+    pub use memory_engine_indexing::{RetentionPolicy, RetentionRule, parse_time_to_live};
+}
 
 pub use memory_engine_core::{
     Clock, Cursor, DamagedRecord, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Language, Op, Order,
     Outcome, Page, PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp,
     Trust, WriteResult, compare_numbers, retry,
 };
+pub use memory_engine_curation::{Forget, ForgetReport, ForgetText, LinkedTurns};
+pub use memory_engine_databases::Database;
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentOptions;
-pub use memory_engine_recall::{Recall, RecallHit, RecallOptions, RecallQuery};
+pub use memory_engine_indexing::Turn;
+pub use memory_engine_recall::{Injector, Recall, RecallHit, RecallOptions, RecallQuery};
 
 #[cfg(feature = "http-models")]
 pub use memory_engine_http_models as http_models;

@@ -1,242 +1,152 @@
 //! The review of pending memories: listing, accepting and rejecting them.
 
-mod change;
-pub(crate) mod handle;
-mod query;
-mod source;
-
-use std::collections::{BTreeMap, BTreeSet};
-
-use memory_engine_core::{
-    Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, RuleId, ScanQuery, Scope, State, Write, WriteResult,
-    history::Edit,
-    retry::{WRITE_ATTEMPTS, retry_on_conflict},
-};
-use serde_json::Value;
+use memory_engine_core::{PutMode, Record, RecordId, Result, Scope};
+use memory_engine_indexing::{Turn, verb};
+use tracing::{Span, field::Empty};
 
 pub use memory_engine_core::{ReviewMode, ReviewPolicy, ReviewSource, review_keys};
+pub use memory_engine_curation::{PendingMemory, ReviewEvidence, ReviewPage, ReviewQuery, ReviewReport, StoredRecord};
 
-use self::{
-    change::{changed_record, replaced_id},
-    source::is_blocked,
-};
-pub use self::{
-    handle::Review,
-    query::{PendingMemory, ReviewEvidence, ReviewPage, ReviewQuery, ReviewReport},
-    source::StoredRecord,
-};
 use crate::{
-    builder::Builder,
     engine::MemoryEngine,
-    history::retraction::{Facts, Retraction},
-    verbs::update::{EDITS_MAX_BYTES, MAX_EDITS},
+    history::{Retraction, note_retraction},
 };
 
-/// Maximum number of records that are accepted in one transaction.
-const ACCEPT_BATCH_RECORDS: usize = 500;
-
-impl Builder {
-    /// Sets which new memories wait until a person [accepts](Review::accept) them. Default: none.
-    ///
-    /// ```
-    /// use memory_engine::{MemoryEngine, review::{ReviewMode, ReviewPolicy, ReviewSource}};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let policy = ReviewPolicy::default()
-    ///     .with(ReviewSource::ModelFacts, ReviewMode::Review)
-    ///     .with(ReviewSource::Profiles, ReviewMode::Reject);
-    /// let memory = MemoryEngine::builder().in_memory().review(policy).build().await?;
-    /// assert_eq!(memory.settings().review_policy().mode(ReviewSource::RuleFacts), ReviewMode::Automatic);
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    pub fn review(mut self, policy: ReviewPolicy) -> Self {
-        self.review = policy;
-        self
-    }
+/// The review of memories that wait until a person accepts them. [`MemoryEngine::review`] returns it, and
+/// [`Builder::review`](crate::Builder::review) sets which memories wait. They are stored, and neither indexed nor
+/// recalled.
+///
+/// ```
+/// use memory_engine::{
+///     EnrichmentOptions, MemoryEngine, Scope,
+///     review::{ReviewMode, ReviewPolicy, ReviewQuery, ReviewSource},
+/// };
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let policy = ReviewPolicy::default().with(ReviewSource::RuleFacts, ReviewMode::Review);
+/// let builder = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).review(policy);
+/// let memory = builder.build().await?;
+/// let lin = Scope::user("lin")?;
+/// memory.remember(&lin, "I'm allergic to seafood.").await?;
+/// memory.remember(&lin, "I live in Porto.").await?;
+/// memory.drain(&lin, |_| ()).await?;
+/// assert!(memory.facts(&lin).await?.is_empty());
+///
+/// let review = memory.review();
+/// let page = review.pending(&lin, &ReviewQuery::default()).await?;
+/// assert_eq!(page.total, 2);
+/// let (allergy, home) = (&page.pending[0], &page.pending[1]);
+/// assert_eq!(allergy.evidence[0].text, "I'm allergic to seafood.");
+/// review.accept(&lin, &[allergy.record.id]).await?;
+/// let rejection = review.reject(&lin, &[home.record.id], "she only visits").await?;
+/// assert_eq!(memory.facts(&lin).await?[0].value, "seafood");
+///
+/// memory.history().restore(&lin, rejection.id).await?; // it is pending again
+/// review.accept_edited(&lin, home.record.id, "Lisbon").await?;
+/// assert_eq!(memory.facts(&lin).attribute("home").await?[0].value, "Lisbon");
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Review {
+    pub(crate) engine: MemoryEngine,
 }
 
-impl MemoryEngine {
+/// Decisions of a reviewer.
+impl Review {
     /// Returns a page of the records within `scope` that wait for a review, oldest first.
-    async fn list_pending(&self, scope: &Scope, query: &ReviewQuery) -> Result<ReviewPage> {
-        let scan = ScanQuery::oldest(query.limit).with_filter(query.filter()).with_after(query.after).counted();
-        let page = self.indexed_store().scan_unexpired(scope, &scan).await?;
-        let records = page.records;
-        let source_ids: BTreeSet<RecordId> =
-            records.iter().flat_map(|record| record.derived_from.iter().copied()).collect();
-        let source_ids: Vec<RecordId> = source_ids.into_iter().collect();
-        let sources = self.indexed_store().get_unexpired(scope, &source_ids).await?;
-        let texts: BTreeMap<RecordId, String> =
-            sources.into_iter().flatten().map(|source| (source.id, source.text)).collect();
-        let to_pending = |record: Record| {
-            let evidence = record.derived_from.iter();
-            let evidence =
-                evidence.filter_map(|id| Some(ReviewEvidence { id: *id, text: texts.get(id)?.clone() })).collect();
-            let rule = record.metadata.get("rule").and_then(Value::as_str);
-            let rule = rule.filter(|_| record.kind == Kind::FACT).and_then(|rule| RuleId::new(rule.to_owned()).ok());
-            PendingMemory { source: ReviewSource::of(&record), rule, evidence, record }
-        };
-        let pending = records.into_iter().map(to_pending).collect();
-        Ok(ReviewPage { pending, next: page.next, total: page.total.unwrap_or_default() })
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn pending(&self, scope: &Scope, query: &ReviewQuery) -> Result<ReviewPage> {
+        let note = |span: &Span, page: &ReviewPage| _ = span.record("records", page.pending.len());
+        let work = self.engine.acting(self.engine.curation().pending(scope, query));
+        verb!("pending_reviews", scope, { limit = query.limit, records = Empty }, work, note)
     }
 
-    /// Accepts pending records within `scope`, in batches.
-    async fn accept_records(&self, scope: &Scope, ids: &[RecordId]) -> Result<ReviewReport> {
-        let mut report = ReviewReport::default();
-        for ids in ids.chunks(ACCEPT_BATCH_RECORDS) {
-            let batch = retry_on_conflict(WRITE_ATTEMPTS, || self.try_accept(scope, ids)).await?;
-            report.accepted.extend(batch.accepted);
-            report.skipped.extend(batch.skipped);
-            report.blocked.extend(batch.blocked);
-        }
-        Ok(report)
+    /// Accepts pending records within `scope`: they become active and are indexed. A fact supersedes the facts that it
+    /// contradicts, or is superseded by a later one; a change of an active record is applied to it. Up to 500 records
+    /// are accepted in one transaction. If a later transaction fails, the records of the earlier ones stay accepted;
+    /// repeat the call, which skips them.
+    ///
+    /// # Errors
+    /// The store's error; `Conflict` if others keep writing the same records.
+    pub async fn accept(&self, scope: &Scope, ids: &[RecordId]) -> Result<ReviewReport> {
+        let note = |span: &Span, report: &ReviewReport| _ = span.record("records", report.accepted.len());
+        let work = self.engine.acting(self.engine.curation().accept(scope, ids));
+        verb!("accept", scope, { ids = ids.len(), records = Empty }, work, note)
     }
 
-    async fn try_accept(&self, scope: &Scope, ids: &[RecordId]) -> Result<ReviewReport> {
-        let now = self.settings().clock().now();
-        let mut seen = BTreeSet::new();
-        let mut report = ReviewReport::default();
-        let mut accepted = Vec::new();
-        let mut changes = Vec::new();
-        // The ids of the pending records, by those of the records that they become.
-        let mut pending_ids: BTreeMap<RecordId, RecordId> = BTreeMap::new();
-        for (id, record) in ids.iter().zip(self.indexed_store().get_all(scope, ids).await?) {
-            match record.filter(|record| record.state == State::Pending && !record.is_expired(now)) {
-                Some(_) if !seen.insert(*id) => {}
-                Some(record) => match replaced_id(&record) {
-                    // The second of two changes of one record is skipped: it was made of the same text.
-                    Some(target) if pending_ids.contains_key(&target) => report.skipped.push(*id),
-                    Some(target) => match self.change_writes(target, record).await? {
-                        Some(writes) => {
-                            pending_ids.insert(target, *id);
-                            changes.extend(writes);
-                        }
-                        None => report.skipped.push(*id),
-                    },
-                    None => {
-                        pending_ids.insert(*id, *id);
-                        accepted.push(activated(record));
-                    }
-                },
-                None => report.skipped.push(*id),
-            }
-        }
-        let mut writes = self.enrichment().turns().acceptance(accepted, Vec::new()).await?;
-        writes.extend(changes);
-        let written = self.write_accepted(scope, writes).await?;
-        let is_blocked = |id: &RecordId| written.iter().any(|written| written.id == *id && is_blocked(written));
-        for (id, pending_id) in pending_ids {
-            match is_blocked(&id) {
-                true => report.blocked.push(pending_id),
-                false => report.accepted.push(pending_id),
-            }
-        }
-        Ok(report)
+    /// Rejects pending records within `scope`. Records that are not pending are skipped. The turns that they were
+    /// derived from are not processed again. [`History::restore`](crate::history::History::restore) makes the records
+    /// of the returned retraction pending again.
+    ///
+    /// # Errors
+    /// The store's error; `Conflict` if others keep writing the same records.
+    pub async fn reject(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
+        let work = self.engine.acting(self.engine.curation().reject(scope, ids, reason));
+        verb!("reject", scope, { ids = ids.len(), records = Empty }, work, note_retraction)
     }
 
-    /// Returns the writes that apply a waiting change to the record `target`; `None` if that is not active any more.
-    async fn change_writes(&self, target: RecordId, mut change: Record) -> Result<Option<Vec<Write>>> {
-        let current = self.indexed_store().get_unexpired(&change.scope, &[target]).await?.pop().flatten();
-        let Some(current) = current.filter(|current| current.state == State::Active) else { return Ok(None) };
-        let has_same_text = current.text == change.text;
-        let changed = changed_record(current, change.clone());
-        let mode = PutMode::Update { revision: changed.revision };
-        let mut writes = vec![Write::new(changed, mode)];
-        if has_same_text {
-            // The change of a text deletes what was derived from the old one, and with it the waiting record.
-            change.state = State::Revoked;
-            let mode = PutMode::Update { revision: change.revision };
-            writes.push(Write::new(change, mode));
-        }
-        Ok(Some(writes))
-    }
-
-    /// Writes accepted records, with their jobs. If a tombstone blocks one of them, the facts of its person are
-    /// reconciled without it.
-    async fn write_accepted(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<WriteResult>> {
-        if writes.is_empty() {
-            return Ok(Vec::new());
-        }
-        for write in &mut writes {
-            write.jobs.extend(self.jobs_for(&write.record));
-        }
-        let user = scope.namespace();
-        let written = self.write(&user, writes).await?;
-        let blocked: Vec<RecordId> = written.iter().filter(|written| is_blocked(written)).map(|w| w.id).collect();
-        if !blocked.is_empty() {
-            for person in self.enrichment().turns().people_with_facts(scope, &blocked).await? {
-                self.enrichment().turns().reconcile_facts(&person).await?;
-            }
-        }
-        Ok(written)
-    }
-
-    /// Rejects the pending ones among these records.
-    async fn reject_records(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
-        let records = self.indexed_store().get_all(scope, ids).await?.into_iter().flatten();
-        let pending: Vec<RecordId> =
-            records.filter(|record| record.state == State::Pending).map(|record| record.id).collect();
-        self.retract_records(scope, &pending, reason, Facts::Retracted, None).await
-    }
-
-    /// Accepts a pending record within `scope` with another text, as
-    /// [`Review::accept_edited`](crate::review::Review::accept_edited).
-    pub(crate) async fn accept_with_text(&self, scope: &Scope, id: RecordId, text: String) -> Result<RecordId> {
-        if text.trim().is_empty() {
-            return Err(Error::invalid("review", "the new text is empty; `reject` rejects a pending memory"));
-        }
-        let text = self.indexed_store().masked_text(scope, text).await?;
-        retry_on_conflict(WRITE_ATTEMPTS, || self.try_accept_edited(scope, id, &text)).await
-    }
-
-    async fn try_accept_edited(&self, scope: &Scope, id: RecordId, text: &str) -> Result<RecordId> {
-        let Some(mut record) = self.indexed_store().get_one_unexpired(scope, id).await? else {
-            return Err(Error::new(ErrorKind::NotFound, "review", format!("there is no record {id} in this scope")));
-        };
-        if record.state != State::Pending {
-            let message = format!("record {id} is {}, not pending; `update` corrects an active memory", record.state);
-            return Err(Error::invalid("review", message));
-        }
-        let mut writes = Vec::new();
-        let accepted = if let Some(target) = replaced_id(&record) {
-            text.clone_into(&mut record.text);
-            let Some(changes) = self.change_writes(target, record).await? else {
-                let message = format!("record {target}, which {id} changes, is not active any more");
-                return Err(Error::invalid("review", message));
-            };
-            writes.extend(changes);
-            target
-        } else if record.text != text
-            && record.kind == Kind::FACT
-            && let Some(new) = self.enrichment().edited_fact(&record, text).await?
-        {
-            let new_id = new.id;
-            writes.extend(self.rejection_writes(scope, record, EDIT_REASON));
-            writes.extend(self.enrichment().turns().acceptance(Vec::new(), vec![new]).await?);
-            new_id
-        } else {
-            if record.text != text {
-                Edit::push_current_text(&mut record, self.settings().clock().now(), MAX_EDITS, EDITS_MAX_BYTES);
-                text.clone_into(&mut record.text);
-            }
-            writes.extend(self.enrichment().turns().acceptance(vec![activated(record)], Vec::new()).await?);
-            id
-        };
-        let written = self.write_accepted(scope, writes).await?;
-        if written.iter().any(|written| written.id == accepted && is_blocked(written)) {
-            let message = "a text like this one was forgotten and stays away; write it differently";
-            return Err(Error::new(ErrorKind::Conflict, "review", message));
-        }
-        Ok(accepted)
+    /// Accepts a pending record within `scope` with another text. Returns the id of the record that states it.
+    ///
+    /// - A **fact** is rejected, and a new fact with the same evidence, subject and attribute becomes active. `text` is
+    ///   its value ("Lisbon") or a sentence ("I live in Lisbon"), as for [`MemoryEngine::update`].
+    /// - **A change** of an active record is applied to that record with the new text.
+    /// - **Any other record** gets the new text in place and keeps its id.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such record within `scope`; `InvalidInput` for an empty text and for a record that is
+    /// not pending; `Conflict` if others keep changing the record, or a text like the new one was forgotten;
+    /// `Unsupported` for a fact if the feature `enrichment` is off; the store's error.
+    pub async fn accept_edited(&self, scope: &Scope, id: RecordId, text: impl Into<String>) -> Result<RecordId> {
+        let work = self.engine.acting(self.engine.curation().accept_edited(scope, id, text.into()));
+        verb!("accept_edited", scope, {}, work)
     }
 }
 
-/// The reason of the rejection of a fact that was accepted with another text.
-const EDIT_REASON: &str = "accepted with another text";
+/// Records of a source that may be reviewed.
+impl Review {
+    /// As [`MemoryEngine::remember`], for a statement of this source: if the
+    /// [policy](crate::Settings::review_policy) reviews the source, the record is pending.
+    ///
+    /// # Errors
+    /// As [`MemoryEngine::remember`]; `Unauthorized` if the policy rejects the source.
+    pub async fn remember_from(&self, source: ReviewSource, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
+        let settings = self.engine.settings();
+        if settings.review_policy().mode(source) == ReviewMode::Automatic {
+            return self.engine.remember(scope, turn).await;
+        }
+        let record = turn.into().into_record(scope, settings.clock());
+        let work = self.engine.acting(self.engine.curation().remember_reviewed(source, scope, record));
+        verb!("remember_from", scope, {}, work)
+    }
 
-/// Returns a pending record as it is after acceptance.
-fn activated(mut record: Record) -> Record {
-    record.state = State::Active;
-    record.metadata.remove(review_keys::SOURCE);
-    record.metadata.remove(review_keys::REJECTED);
-    record
+    /// As [`MemoryEngine::store`], for records of this source, such as an import. If the
+    /// [policy](crate::Settings::review_policy) reviews the source, new and changed records are pending, and those that
+    /// a person accepted, rejected or edited stay so. A change that a [tool](ReviewSource::Tools) makes to an active
+    /// record waits in a record of its own, whose id is in the result: the active one stays as it is until then, and
+    /// gets the new text, metadata and time when a person accepts the change.
+    ///
+    /// # Errors
+    /// As [`MemoryEngine::store`]; `Unauthorized` if the policy rejects the source, and if a person has rejected or
+    /// edited the same text of a tool.
+    pub async fn store_from(
+        &self,
+        source: ReviewSource,
+        scope: &Scope,
+        records: Vec<Record>,
+        mode: PutMode,
+    ) -> Result<Vec<StoredRecord>> {
+        let count = records.len();
+        let work = self.engine.acting(self.engine.curation().store_from(source, scope, records, mode));
+        verb!("admin.store_from", scope, { records = count }, work)
+    }
+
+    /// Returns an active record as it will be once a person accepts the change of it that waits. `None` if none waits.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn waiting_change(&self, current: &Record) -> Result<Option<Record>> {
+        self.engine.curation().waiting_change(current).await
+    }
 }

@@ -37,59 +37,58 @@ impl<'e> Settings<'e> {
     /// Returns the embedder whose vectors are searched. An embedder that replaces another one is returned after the
     /// cut-over.
     pub fn embedder(&self) -> &'e Arc<dyn Embedder> {
-        &self.engine.parts().store.embedding().serving().embedder
+        &self.engine.indexed_store().embedding().serving().embedder
     }
 
     /// Returns the reranker, if there is one.
     pub fn reranker(&self) -> Option<&'e Arc<dyn Reranker>> {
-        self.engine.parts().recall.parts().reranker.as_ref()
+        self.engine.recall_pipeline().parts().reranker.as_ref()
     }
 
     /// Returns the synonyms of query terms. A change to their store takes effect within seconds, and at once after
     /// [`refresh`](SharedThesaurus::refresh).
     pub fn synonyms(&self) -> &'e SharedThesaurus {
-        &self.engine.parts().recall.parts().thesaurus
+        &self.engine.recall_pipeline().parts().thesaurus
     }
 
     /// Returns the clock of all timestamps.
     pub fn clock(&self) -> &'e Arc<dyn Clock> {
-        self.engine.parts().store.clock()
+        self.engine.indexed_store().clock()
     }
 
     /// Returns the time zone of days and dates, which a query or an option may override. Default: UTC.
     pub fn zone(&self) -> &'e TimeZone {
-        &self.engine.parts().locale.zone
+        &self.engine.recall_pipeline().parts().locale.zone
     }
 
     /// Returns the language of summaries, profiles, injections and prompts; `None` for the language of each text.
     pub fn language(&self) -> Option<Language> {
-        self.engine.parts().locale.language
+        self.engine.recall_pipeline().parts().locale.language
     }
 
     /// Returns a text block for memories with this [zone](Self::zone) and [language](Self::language).
     pub fn memory_block(&self) -> MemoryBlock {
-        let block = self.language().map_or_else(MemoryBlock::default, MemoryBlock::in_language);
-        block.with_zone(self.zone().clone())
+        self.engine.recall_pipeline().memory_block()
     }
 
     /// Returns the options of recalls whose query has none of its own.
     pub fn recall_options(&self) -> &'e RecallOptions {
-        &self.engine.parts().recall.parts().options
+        &self.engine.recall_pipeline().parts().options
     }
 
     /// Returns the rewrite of queries that find nothing. Default: none.
     #[cfg(feature = "llm")]
     pub fn rewrite(&self) -> Option<&'e Rewrite> {
-        self.engine.parts().recall.parts().rewrite.as_ref()
+        self.engine.recall_pipeline().parts().rewrite.as_ref()
     }
 
     /// Returns the mode of each source of memories. [`Builder::review`](crate::Builder::review) sets it.
     pub fn review_policy(&self) -> &'e ReviewPolicy {
-        &self.engine.parts().review
+        self.engine.curation().review_policy()
     }
 
     /// Returns the scenes that are visible from each scene.
     pub fn scene_policy(&self) -> &'e ScenePolicy {
-        &self.engine.parts().recall.parts().scene_policy
+        &self.engine.recall_pipeline().parts().scene_policy
     }
 }

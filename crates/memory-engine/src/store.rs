@@ -25,4 +25,4 @@ pub use memory_engine_vector_store::{
     Generation, GenerationRole, GenerationStore, Generations, MemoryVectorStore, VectorEntry, VectorQuery, VectorStore,
 };
 
-pub use crate::builder::stores::Stores;
+pub use memory_engine_databases::Stores;

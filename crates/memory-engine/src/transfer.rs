@@ -1,12 +1,24 @@
 //! Transfers of whole stores: backups, copies from one database into another, and merges of stores that have diverged.
 
-mod backup;
-mod copy;
-mod merge;
-mod pages;
+use std::sync::Arc;
 
-pub use self::{
-    backup::{BackupReport, backup, check_backup, fingerprint, restore_backup},
-    copy::{Copier, CopyReport},
-    merge::{Merge, MergeConflict, MergeReason, MergeReport, MergeSide},
+use memory_engine_core::audit::Actor;
+use memory_engine_curation::Curation;
+
+#[cfg(feature = "sqlite")]
+pub use memory_engine_databases::{BackupReport, backup, check_backup, fingerprint, restore_backup};
+pub use memory_engine_databases::{
+    Copier, CopyReport, Merge, MergeConflict, MergeReason, MergeReport, MergeSide, TransferEnd,
 };
+
+use crate::engine::MemoryEngine;
+
+impl TransferEnd for MemoryEngine {
+    fn curation(&self) -> &Curation {
+        self.curation()
+    }
+
+    fn actor(&self) -> Option<&Arc<Actor>> {
+        self.own_actor()
+    }
+}

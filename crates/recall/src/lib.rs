@@ -3,6 +3,7 @@
 mod boosts;
 mod candidate;
 mod candidates;
+mod degraded_log;
 mod enhance;
 mod explain;
 mod explanation;
@@ -11,11 +12,14 @@ mod found_hits;
 mod graph_facts;
 mod hit;
 mod index_corrections;
+mod injection;
 mod neighbors;
+mod new_branch;
 mod options;
 mod parts;
 mod pipeline;
 mod plan;
+mod prompt;
 mod query;
 mod rank;
 mod ranking;
@@ -37,15 +41,24 @@ mod trace;
 mod updates;
 mod warm_up;
 
+pub use degraded_log::DegradedRecall;
 pub use enhance::{EnhancedRecall, Enhancement, QueryForm};
 pub use explanation::{Explanation, Verdict};
 pub use fork::{Fork, Inherits, VisibleBranch, ancestors, fork_id, fork_of, on_branch};
 pub use graph_facts::{Citation, GraphFacts, GraphFactsQuery, KeyEntity, KeyRelation};
 pub use hit::{Boost, Degraded, FeatureScore, Recall, RecallHit, Retriever, RetrieverHit, StageTime};
+pub use injection::{
+    Injection, Injector,
+    core::{Core, CoreClass, CoreEntry},
+    pinned::{MAX_PINNED, pinned_filter, pinned_records},
+    trace::{ConsideredMemory, InjectionTrace, MemoryOutcome, MemorySource},
+};
 pub use memory_engine_reranker::{Feature, QueryShape};
+pub use new_branch::create_fork;
 pub use options::RecallOptions;
 pub use parts::RecallParts;
 pub use pipeline::RecallPipeline;
+pub use prompt::{ContextRequest, PromptContext};
 pub use query::{RecallQuery, Retrievers};
 pub use ranking::RankingMethod;
 pub use ranking_step::{RankingStep, StepRank};

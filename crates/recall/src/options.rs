@@ -77,8 +77,8 @@ pub struct RecallOptions {
     /// 1 + weight · (2 · importance − 1), so that the default importance of 0.5 changes nothing. 0 turns it off.
     /// Default: 0.2.
     pub importance_weight: f64,
-    /// True if records whose [validity](Record::valid_until) has ended at the time of the query are recalled, too.
-    /// Default: false.
+    /// True if records whose [validity](memory_engine_core::Record::valid_until) has ended at the time of the query are
+    /// recalled, too. Default: false.
     pub include_ended: bool,
     /// Factor of the oldest possible record next to one of now (0–1); 1 ignores age. Default: 1.
     pub min_recency_weight: f64,

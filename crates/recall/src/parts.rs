@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::tz::TimeZone;
+use memory_engine_core::Locale;
 use memory_engine_indexing::IndexedStore;
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
@@ -27,7 +27,7 @@ pub struct RecallParts {
     /// The scenes that are visible from each scene.
     pub scene_policy: ScenePolicy,
     /// Synonyms of query terms.
-    pub thesaurus: SharedThesaurus,
-    /// The time zone of queries that set none.
-    pub zone: TimeZone,
+    pub thesaurus: Arc<SharedThesaurus>,
+    /// The time zone of queries that set none, and the language of texts around memories.
+    pub locale: Locale,
 }

@@ -1,8 +1,14 @@
 //! The entry points of recall.
 
-use memory_engine_core::{RecordId, Result, Scope};
+use std::{fmt, ops::Deref, sync::Arc};
+
+use memory_engine_context::MemoryBlock;
+use memory_engine_core::{Filter, Page, Record, RecordId, Result, ScanQuery, Scope, observe::count_recall};
+use memory_engine_indexing::verb;
+use tracing::{Span, field::Empty};
 
 use crate::{
+    degraded_log::{DegradedLog, DegradedRecall},
     enhance::{EnhancedRecall, EnhancedRun, Enhancement},
     explain,
     explanation::Explanation,
@@ -20,12 +26,13 @@ use crate::{
 #[derive(Debug)]
 pub struct RecallPipeline {
     parts: RecallParts,
+    degraded_log: DegradedLog,
 }
 
 impl RecallPipeline {
     /// Combines the parts.
     pub fn new(parts: RecallParts) -> Self {
-        Self { parts }
+        Self { parts, degraded_log: DegradedLog::default() }
     }
 
     /// The parts of this pipeline.
@@ -39,8 +46,16 @@ impl RecallPipeline {
     /// `InvalidInput` for an empty query or an invalid filter. If no retriever answers: `Timeout` if one of them was
     /// late, otherwise the error of one of them. If only one is late or fails, [`Recall::degraded`] names it.
     pub async fn recall(&self, scope: &Scope, query: &RecallQuery) -> Result<Recall> {
-        self.parts.store.check_open("recall")?;
-        recall(&self.parts, scope, query).await
+        let work = async {
+            let outcome = match self.parts.store.check_open("recall") {
+                Ok(()) => recall(&self.parts, scope, query).await,
+                Err(closed) => Err(closed),
+            };
+            self.degraded_log.note(self.parts.store.clock().as_ref(), scope, &query.text, outcome.as_ref());
+            outcome
+        };
+        let limit = query.limit.unwrap_or_else(|| query.options.unwrap_or(self.parts.options).limit);
+        verb!("recall", scope, { limit = limit, hits = Empty, relevant = Empty, degraded = Empty }, work, note_recall)
     }
 
     /// As [`recall`](Self::recall). If nothing relevant is found, asks again with the dialogue before the query, and
@@ -54,8 +69,48 @@ impl RecallPipeline {
         query: &RecallQuery,
         enhancement: &Enhancement,
     ) -> Result<EnhancedRecall> {
-        self.parts.store.check_open("recall")?;
-        EnhancedRun::new(&self.parts, scope, query, enhancement).recall().await
+        let work = async {
+            let outcome = match self.parts.store.check_open("recall") {
+                Ok(()) => EnhancedRun::new(&self.parts, scope, query, enhancement).recall().await,
+                Err(closed) => Err(closed),
+            };
+            let recall = outcome.as_ref().map(|enhanced| &enhanced.recall);
+            self.degraded_log.note(self.parts.store.clock().as_ref(), scope, &query.text, recall);
+            outcome
+        };
+        let note = |span: &Span, enhanced: &EnhancedRecall| note_recall(span, &enhanced.recall);
+        verb!("recall_enhanced", scope, { hits = Empty, relevant = Empty, degraded = Empty }, work, note)
+    }
+
+    /// Returns a page of records as a branch sees them; for any other scope those within it.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn timeline(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
+        let store = &self.parts.store;
+        let work = async { ReadScope::resolve(store, scope).await?.scan(store, query).await };
+        let note = |span: &Span, page: &Page| _ = span.record("records", page.records.len());
+        verb!("timeline", scope, { limit = query.limit, records = Empty }, work, note)
+    }
+
+    /// Returns at most `limit` records that match `filter` as a branch sees them, the latest first.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn newest(&self, scope: &Scope, filter: Filter, limit: usize) -> Result<Vec<Record>> {
+        Ok(self.timeline(scope, &ScanQuery::newest(limit).with_filter(filter)).await?.records)
+    }
+
+    /// Returns at most `limit` recalls within `scope` in which a stage failed or was late, latest first.
+    pub fn degraded_recalls(&self, scope: &Scope, limit: usize) -> Vec<DegradedRecall> {
+        self.degraded_log.latest(scope, limit)
+    }
+
+    /// Returns a text block for memories in the zone and the language of this pipeline.
+    pub fn memory_block(&self) -> MemoryBlock {
+        let locale = &self.parts.locale;
+        let block = locale.language.map_or_else(MemoryBlock::default, MemoryBlock::in_language);
+        block.with_zone(locale.zone.clone())
     }
 
     /// Explains the place of a record in the result of a query, or its absence.
@@ -94,4 +149,46 @@ impl RecallPipeline {
         self.parts.store.check_open("warm up")?;
         warm_up(&self.parts).await
     }
+}
+
+impl AsRef<Self> for RecallPipeline {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+/// The pipeline of an engine, which it keeps alive.
+#[derive(Clone)]
+pub(crate) struct SharedPipeline(Arc<dyn AsRef<RecallPipeline> + Send + Sync>);
+
+impl SharedPipeline {
+    pub(crate) fn of(engine: impl AsRef<RecallPipeline> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(engine))
+    }
+}
+
+impl Deref for SharedPipeline {
+    type Target = RecallPipeline;
+
+    fn deref(&self) -> &RecallPipeline {
+        (*self.0).as_ref()
+    }
+}
+
+impl fmt::Debug for SharedPipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedPipeline").finish_non_exhaustive()
+    }
+}
+
+/// Records the result of a recall in its span and in the metrics.
+fn note_recall(span: &Span, recall: &Recall) {
+    count_recall(recall.hits.len(), recall.degraded.iter().map(|degraded| degraded.stage));
+    if span.is_disabled() {
+        return;
+    }
+    span.record("hits", recall.hits.len());
+    span.record("relevant", recall.relevant().count());
+    let stages: Vec<&str> = recall.degraded.iter().map(|degraded| degraded.stage).collect();
+    span.record("degraded", stages.join(","));
 }

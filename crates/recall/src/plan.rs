@@ -116,7 +116,7 @@ pub(crate) async fn query_zone(parts: &RecallParts, scope: &Scope, query: &Recal
     if let Some(zone) = named {
         return zone;
     }
-    let names_a_time = !windows(&query.text, parts.store.clock().now(), &parts.zone).is_empty();
+    let names_a_time = !windows(&query.text, parts.store.clock().now(), &parts.locale.zone).is_empty();
     let learnt = if names_a_time && scope.user_name().is_some() {
         let latest = ScanQuery::newest(1).with_filter(Filter::eq(Field::Kind, Kind::TURN.as_str()));
         // The zone only improves the query, so that an error must not fail it.
@@ -125,7 +125,7 @@ pub(crate) async fn query_zone(parts: &RecallParts, scope: &Scope, query: &Recal
     } else {
         None
     };
-    learnt.unwrap_or_else(|| parts.zone.clone())
+    learnt.unwrap_or_else(|| parts.locale.zone.clone())
 }
 
 /// Restricts to records of the windows of time that the query names; `None` if it names none.

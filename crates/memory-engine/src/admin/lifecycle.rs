@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use memory_engine_context::{IncomingMessage, InjectionRules, is_question};
 use memory_engine_core::Result;
-use memory_engine_indexing::{current_runtime, run_blocking};
+use memory_engine_indexing::{current_runtime, run_blocking, verb};
 use memory_engine_recall::{WarmUp, raises_topic};
 
-use crate::{admin::operations::Admin, engine::MemoryEngine, verbs::verb::verb};
+use crate::{admin::operations::Admin, engine::MemoryEngine};
 
 /// Maximum time for which [`MemoryEngine::close`] waits for the current batch of the background worker.
 const BATCH_END_TIMEOUT: Duration = Duration::from_secs(10);

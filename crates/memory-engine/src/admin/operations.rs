@@ -4,22 +4,16 @@ use std::collections::BTreeMap;
 
 use memory_engine_core::{
     DamagedRecord, Embedding, Failure, Hit, Job, PeriodCount, Periods, PutMode, Record, RecordGroup, RecordId, Result,
-    ScanQuery, Scope, Terms, Tombstone, Write, WriteResult,
+    Scope, Terms, Tombstone, Write, WriteResult,
 };
+use memory_engine_curation::{Forget, ForgetReport, LinkedTurns};
 use memory_engine_enrichment::{LatencyStats, Progress};
+use memory_engine_indexing::{Turn, verb};
+use memory_engine_recall::DegradedRecall;
 use memory_engine_vector_store::{Generations, VectorQuery};
 use tracing::{Span, field::Empty};
 
-use crate::{
-    admin::degraded_log::DegradedRecall,
-    engine::MemoryEngine,
-    verbs::{
-        forget::{Forget, ForgetReport},
-        linked::LinkedTurns,
-        turn::Turn,
-        verb::verb,
-    },
-};
+use crate::engine::MemoryEngine;
 
 /// The operations of an engine that an application seldom needs: statistics, its job queue, its vectors, its
 /// tombstones, and writing with full control. [`MemoryEngine::admin`] returns it.
@@ -53,7 +47,7 @@ impl Admin {
     /// Returns at most `limit` recalls within `scope` in which a stage failed or was late, latest first. This process
     /// keeps the latest 200 of all scopes.
     pub fn degraded_recalls(&self, scope: &Scope, limit: usize) -> Vec<DegradedRecall> {
-        self.engine.degraded_log().latest(scope, limit)
+        self.engine.recall_pipeline().degraded_recalls(scope, limit)
     }
 
     /// Returns the groups of the records within `scope`: the number of records of each kind, state and application at
@@ -92,22 +86,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn damaged_records(&self, scope: &Scope) -> Result<Vec<(DamagedRecord, Vec<serde_json::Value>)>> {
-        let store = self.engine.record_store();
-        let work = async {
-            let mut damaged = Vec::new();
-            let mut query = ScanQuery::oldest(RETRY_BATCH_RECORDS);
-            loop {
-                let page = store.scan(scope, &query).await?;
-                for record in page.damaged {
-                    let rows = store.raw_rows(scope, &[record.id]).await?;
-                    damaged.push((record, rows));
-                }
-                query.after = page.next;
-                if query.after.is_none() {
-                    return Ok(damaged);
-                }
-            }
-        };
+        let work = self.engine.indexed_store().damaged_records(scope);
         verb!("admin.damaged_records", scope, {}, work)
     }
 
@@ -122,9 +101,6 @@ impl Admin {
         Ok(report)
     }
 }
-
-/// Number of records that are queued again in one transaction.
-const RETRY_BATCH_RECORDS: usize = 500;
 
 /// The job queue.
 impl Admin {
@@ -144,23 +120,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn retry_dead_letters(&self, scope: &Scope, jobs: &[Job]) -> Result<u64> {
-        let store = self.engine.indexed_store();
-        let work = async {
-            let mut ids: BTreeMap<Job, Vec<RecordId>> = BTreeMap::new();
-            for failure in store.queue().failures(scope, usize::MAX).await? {
-                if failure.retry_at.is_none() && jobs.contains(&failure.job) {
-                    ids.entry(failure.job).or_default().push(failure.id);
-                }
-            }
-            let mut count = 0;
-            for (job, ids) in ids {
-                for ids in ids.chunks(RETRY_BATCH_RECORDS) {
-                    count += store.queue().enqueue(scope, ids, job).await?;
-                }
-            }
-            store.wake();
-            Ok(count)
-        };
+        let work = self.engine.enrichment().retry_dead_letters(scope, jobs);
         verb!("admin.retry_dead_letters", scope, { records = Empty }, work, note_records)
     }
 
@@ -170,15 +130,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn reindex(&self, scope: &Scope) -> Result<u64> {
-        let store = self.engine.indexed_store();
-        let work = async {
-            let mut count = 0;
-            for job in Job::INDEXING {
-                count = store.queue().requeue(scope, job).await?;
-            }
-            store.wake();
-            Ok(count)
-        };
+        let work = self.engine.enrichment().requeue_indexing(scope);
         verb!("admin.reindex", scope, { records = Empty }, work, note_records)
     }
 
@@ -219,7 +171,12 @@ impl Admin {
     /// mode or precondition does not hold; the errors of the store.
     pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         let count = writes.len();
-        verb!("admin.write", scope, { records = count }, self.engine.acting(self.engine.write(scope, writes)))
+        verb!(
+            "admin.write",
+            scope,
+            { records = count },
+            self.engine.acting(self.engine.indexed_store().write(scope, writes))
+        )
     }
 
     /// Returns the error with which [`MemoryEngine::store`] would refuse a record, if it would.
@@ -232,7 +189,7 @@ impl Admin {
 
     /// Returns the background jobs that a record needs in addition to indexing. Only turns need any.
     pub fn jobs_for(&self, record: &Record) -> Vec<Job> {
-        self.engine.jobs_for(record)
+        self.engine.enrichment().jobs_for(record)
     }
 
     /// As [`MemoryEngine::store`], for callers who have the records' vectors, from the engine's embedder or from
@@ -276,7 +233,7 @@ impl Admin {
         };
         let writes: Vec<Write> = records.into_iter().map(write).collect();
         let count = writes.len();
-        let work = self.engine.acting(self.engine.write(scope, writes));
+        let work = self.engine.acting(self.engine.indexed_store().write(scope, writes));
         verb!("admin.store_embedded", scope, { records = count }, work)
     }
 }
@@ -394,7 +351,7 @@ impl Admin {
     /// # Errors
     /// The stores' errors.
     pub async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        let work = self.engine.acting(self.engine.import_tombstones(scope, tombstones));
+        let work = self.engine.acting(self.engine.curation().import_tombstones(scope, tombstones));
         verb!("admin.import_tombstones", scope, { tombstones = tombstones.len() }, work)
     }
 }

@@ -9,8 +9,9 @@ use memory_engine_core::{
         PruneReport, verify_chain,
     },
 };
+use memory_engine_indexing::verb;
 
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::engine::MemoryEngine;
 
 /// The audit log of an engine. [`MemoryEngine::audit`] returns it.
 #[derive(Debug, Clone)]

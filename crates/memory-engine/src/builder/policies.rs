@@ -1,5 +1,6 @@
 //! The policies of an engine for what it stores.
 
+use memory_engine_core::ReviewPolicy;
 use memory_engine_indexing::RetentionPolicy;
 use memory_engine_screening::ScreeningPolicy;
 
@@ -48,6 +49,24 @@ impl Builder {
     /// ```
     pub fn retention(mut self, policy: RetentionPolicy) -> Self {
         self.retention = policy;
+        self
+    }
+
+    /// Sets which new memories wait until a person [accepts](crate::review::Review::accept) them. Default: none.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, review::{ReviewMode, ReviewPolicy, ReviewSource}};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let policy = ReviewPolicy::default()
+    ///     .with(ReviewSource::ModelFacts, ReviewMode::Review)
+    ///     .with(ReviewSource::Profiles, ReviewMode::Reject);
+    /// let memory = MemoryEngine::builder().in_memory().review(policy).build().await?;
+    /// assert_eq!(memory.settings().review_policy().mode(ReviewSource::RuleFacts), ReviewMode::Automatic);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    pub fn review(mut self, policy: ReviewPolicy) -> Self {
+        self.review = policy;
         self
     }
 

@@ -2,15 +2,11 @@
 
 use jiff::tz::TimeZone;
 use memory_engine_context::{ContextPlan, Item, Layer, LayerReport, Overflow, TokenCounter, quoted};
-use memory_engine_core::{
-    Error, Field, Filter, Kind, Language, Record, RecordId, Result, ScanQuery, Scope, State, Timestamp,
-};
+use memory_engine_core::{Error, Field, Filter, Kind, Language, Record, RecordId, Result, Scope, State, Timestamp};
+use memory_engine_recall::{MAX_PINNED, pinned_filter};
 use memory_engine_summarizer::render;
 
-use crate::{
-    context::pinned::{MAX_PINNED, pinned_filter},
-    engine::MemoryEngine,
-};
+use crate::engine::MemoryEngine;
 
 /// Maximum number of notes in a context.
 const MAX_NOTES: usize = 40;
@@ -111,8 +107,7 @@ impl OpeningContext {
         let newest = async |records: Filter, limit: usize| {
             let active = Filter::eq(Field::State, State::Active.as_str());
             let filter = visible.iter().cloned().fold(records.and(active), Filter::and);
-            let query = ScanQuery::newest(limit).with_filter(filter);
-            let mut records = engine.history().timeline(scope, &query).await?.records;
+            let mut records = engine.recall_pipeline().newest(scope, filter, limit).await?;
             records.reverse();
             Ok::<_, Error>(records)
         };

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use memory_engine_core::{Record, Result, Scope};
 use memory_engine_enrichment::GraphIndexReport;
 use memory_engine_graph::{GraphExtractor, GraphStore};
+use memory_engine_indexing::verb;
 use memory_engine_recall::{GraphFacts, GraphFactsQuery};
 
-use crate::{builder::Builder, engine::MemoryEngine, verbs::verb::verb};
+use crate::{builder::Builder, engine::MemoryEngine};
 
 /// The entities and relations in an engine's memories. [`MemoryEngine::graph`] returns it.
 ///

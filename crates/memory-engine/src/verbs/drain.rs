@@ -2,9 +2,10 @@
 
 use memory_engine_core::{Result, Scope};
 use memory_engine_enrichment::Progress;
+use memory_engine_indexing::verb;
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::engine::MemoryEngine;
 
 impl MemoryEngine {
     /// Runs the queued jobs within `scope` and waits until each is done or has failed for good. Returns the number of

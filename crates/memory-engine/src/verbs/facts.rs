@@ -7,6 +7,7 @@ use std::future::IntoFuture;
 
 use futures_util::{FutureExt, future::BoxFuture};
 use memory_engine_core::{Record, RecordId, Result, RuleId, Scope, State, Timestamp};
+use memory_engine_indexing::verb;
 use memory_engine_summarizer::fact_keys;
 use serde::{Deserialize, Serialize};
 use tracing::{Span, field::Empty};
@@ -16,7 +17,7 @@ pub use memory_engine_summarizer::{FactEvidence, FactKind, Polarity, render};
 pub use self::contradiction::contradict;
 
 use self::topic_facts::{is_of_topic, topics_of};
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::engine::MemoryEngine;
 
 /// A statement about a person, with the time in which it holds.
 ///

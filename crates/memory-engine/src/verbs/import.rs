@@ -4,14 +4,12 @@ use std::{fmt, pin::pin};
 
 use futures_util::{Stream, StreamExt};
 use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, Result, ReviewSource, Scope, WriteResult};
+use memory_engine_curation::StoredRecord;
+use memory_engine_indexing::{Turn, verb};
 use serde::Serialize;
 use tracing::{Span, field::Empty};
 
-use crate::{
-    engine::MemoryEngine,
-    review::StoredRecord,
-    verbs::{turn::Turn, verb::verb},
-};
+use crate::engine::MemoryEngine;
 
 /// Number of records in one transaction.
 const BATCH_ROWS: usize = 1000;
@@ -179,7 +177,7 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
     async fn store_all(self) -> Result<ImportReport> {
         let Self { engine, scope, records, mode, batch_rows, mut on_written, mut on_progress } = self;
         let _pause = engine.enrichment().worker().pause();
-        engine.require_accepted_source(ReviewSource::Imports)?;
+        engine.curation().require_accepted_source(ReviewSource::Imports)?;
         let mut report = ImportReport::default();
         let mut batches = pin!(records.chunks(batch_rows));
         while let Some(batch) = batches.next().await {
@@ -216,12 +214,12 @@ async fn store_batch(
     };
     let source = ReviewSource::Imports;
     let records = batch.iter().map(|(_, record)| record.clone()).collect();
-    match engine.store_from(source, scope, records, mode).await {
+    match engine.curation().store_from(source, scope, records, mode).await {
         Ok(written) => batch.iter().zip(&written).for_each(|((index, _), written)| add(report, *index, written)),
         Err(error) if is_record_error(&error) => {
             // A batch is written all or none. A record that is refused must not cost the others.
             for (index, record) in batch {
-                match engine.store_from(source, scope, vec![record], mode).await {
+                match engine.curation().store_from(source, scope, vec![record], mode).await {
                     Ok(written) => written.iter().for_each(|written| add(report, index, written)),
                     Err(error) if is_record_error(&error) => report.add_failure(index, &error),
                     Err(error) => return Err(error),

@@ -1,10 +1,11 @@
 //! Verbs that read: recall and look-ups.
 
-use memory_engine_core::{Page, Record, RecordId, Result, ScanQuery, Scope, Stats, observe::count_recall};
-use memory_engine_recall::{EnhancedRecall, Enhancement, Explanation, Recall, RecallQuery};
+use memory_engine_core::{Page, Record, RecordId, Result, ScanQuery, Scope, Stats};
+use memory_engine_indexing::verb;
+use memory_engine_recall::{ContextRequest, EnhancedRecall, Enhancement, Explanation, Recall, RecallQuery};
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, verbs::verb::verb};
+use crate::engine::MemoryEngine;
 
 impl MemoryEngine {
     /// Returns the memories most relevant to the query, visible from `scope`.
@@ -13,14 +14,7 @@ impl MemoryEngine {
     /// `InvalidInput` for an empty query or an invalid filter. If no retriever answers: `Timeout` if one of them was
     /// late, otherwise the error of one of them. If only one is late or fails, [`Recall::degraded`] names it.
     pub async fn recall(&self, scope: &Scope, query: impl Into<RecallQuery>) -> Result<Recall> {
-        let query = query.into();
-        let work = async {
-            let outcome = self.recall_pipeline().recall(scope, &query).await;
-            self.degraded_log().note(self.settings().clock().as_ref(), scope, &query.text, outcome.as_ref());
-            outcome
-        };
-        let limit = query.limit.unwrap_or_else(|| query.options.unwrap_or(*self.settings().recall_options()).limit);
-        verb!("recall", scope, { limit = limit, hits = Empty, relevant = Empty, degraded = Empty }, work, note_recall)
+        self.recall_pipeline().recall(scope, &query.into()).await
     }
 
     /// As [`recall`](Self::recall). If nothing [relevant](Recall::relevant) is found, asks again with the dialogue
@@ -35,15 +29,34 @@ impl MemoryEngine {
         query: impl Into<RecallQuery>,
         enhancement: &Enhancement,
     ) -> Result<EnhancedRecall> {
-        let query = query.into();
-        let work = async {
-            let outcome = self.recall_pipeline().recall_enhanced(scope, &query, enhancement).await;
-            let recall = outcome.as_ref().map(|enhanced| &enhanced.recall);
-            self.degraded_log().note(self.settings().clock().as_ref(), scope, &query.text, recall);
-            outcome
-        };
-        let fields = |span: &Span, enhanced: &EnhancedRecall| note_recall(span, &enhanced.recall);
-        verb!("recall_enhanced", scope, { hits = Empty, relevant = Empty, degraded = Empty }, work, fields)
+        self.recall_pipeline().recall_enhanced(scope, &query.into(), enhancement).await
+    }
+
+    /// Returns the memories that are relevant to the query as text for a prompt, within a limit of tokens. Pinned
+    /// memories come first, up to half of the memories' characters.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, Scope, Turn};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// memory.remember(&lin, "I'm allergic to peanuts").await?;
+    /// memory.remember(&lin, Turn::assistant("Noted.")).await?;
+    ///
+    /// let request = memory.context(&lin, "Can I eat peanuts?").persona("You are kind.");
+    /// let context = request.recent(1).max_tokens(200).await?;
+    /// assert!(context.text.starts_with("You are kind."));
+    /// assert!(context.text.contains("allergic to peanuts"));
+    /// assert!(context.tokens <= 200);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidInput` for an empty query, or if the persona alone exceeds the limit; the errors of
+    /// [`recall`](Self::recall).
+    pub fn context(&self, scope: &Scope, query: impl Into<RecallQuery>) -> ContextRequest {
+        ContextRequest::new(self.clone(), scope.clone(), query)
     }
 
     /// Explains the rank of a record in the result of a query, or its absence.
@@ -112,18 +125,6 @@ impl MemoryEngine {
     pub async fn stats(&self, scope: &Scope) -> Result<Stats> {
         verb!("stats", scope, {}, self.record_store().stats(scope))
     }
-}
-
-/// Records the result of a recall in its span and in the metrics.
-fn note_recall(span: &Span, recall: &Recall) {
-    count_recall(recall.hits.len(), recall.degraded.iter().map(|degraded| degraded.stage));
-    if span.is_disabled() {
-        return;
-    }
-    span.record("hits", recall.hits.len());
-    span.record("relevant", recall.relevant().count());
-    let stages: Vec<&str> = recall.degraded.iter().map(|degraded| degraded.stage).collect();
-    span.record("degraded", stages.join(","));
 }
 
 pub(crate) fn note_page(span: &Span, page: &Page) {

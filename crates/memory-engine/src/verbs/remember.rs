@@ -4,11 +4,9 @@ use memory_engine_core::{
     Error, ErrorKind, Job, Outcome, PutMode, Record, RecordId, Result, Scope, State, Write, WriteResult,
     retry::{WRITE_ATTEMPTS, retry_on},
 };
+use memory_engine_indexing::{Turn, verb};
 
-use crate::{
-    engine::MemoryEngine,
-    verbs::{turn::Turn, verb::verb},
-};
+use crate::engine::MemoryEngine;
 
 /// The errors of a write whose message was changed or deleted after it was read.
 pub(crate) const CHANGED_MEANWHILE: &[ErrorKind] = &[ErrorKind::Conflict, ErrorKind::NotFound];
@@ -33,7 +31,7 @@ impl MemoryEngine {
         let is_named = turn.is_named();
         let mut record = turn.into_record(scope, self.settings().clock());
         self.indexed_store().screen(&mut record).await?;
-        let mut jobs = self.jobs_for(&record);
+        let mut jobs = self.enrichment().jobs_for(&record);
         jobs.retain(|job| !skipped.contains(job));
         let attempts = if is_named { WRITE_ATTEMPTS } else { 1 };
         let written = retry_on(CHANGED_MEANWHILE, attempts, || async {
@@ -64,39 +62,10 @@ impl MemoryEngine {
     /// As [`RecordStore::put`](memory_engine_core::RecordStore::put), and `InvalidInput` for a time more than a day
     /// ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<WriteResult>> {
-        let records = self.with_zones(records, mode);
+        let records = self.curation().with_zones(records, mode);
         let count = records.len();
-        verb!("store", scope, { records = count }, self.acting(self.store_records(scope, records, mode)))
-    }
-
-    /// Sets the time zone of new records that have none.
-    pub(crate) fn with_zones(&self, mut records: Vec<Record>, mode: PutMode) -> Vec<Record> {
-        if !matches!(mode, PutMode::Update { .. } | PutMode::Replica { .. }) {
-            records.iter_mut().for_each(|record| self.indexed_store().set_zone(record));
-        }
-        records
-    }
-
-    /// Stores records as [`store`](Self::store), with the time zones that they have.
-    pub(crate) async fn store_records(
-        &self,
-        scope: &Scope,
-        records: Vec<Record>,
-        mode: PutMode,
-    ) -> Result<Vec<WriteResult>> {
-        records.iter().try_for_each(|record| self.indexed_store().check_fields(record))?;
-        let write = |record: Record| Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) };
-        self.write(scope, records.into_iter().map(write).collect()).await
-    }
-
-    /// Writes records and their index terms in one transaction, all or none.
-    pub(crate) async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
-        self.indexed_store().write(scope, writes).await
-    }
-
-    /// Returns the background jobs that a record needs in addition to indexing.
-    pub(crate) fn jobs_for(&self, record: &Record) -> Vec<Job> {
-        self.enrichment().jobs_for(record)
+        let work = self.acting(self.curation().store_records(scope, records, mode));
+        verb!("store", scope, { records = count }, work)
     }
 }
 

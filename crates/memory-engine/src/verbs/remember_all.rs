@@ -6,14 +6,11 @@ use memory_engine_core::{
     PutMode, Record, RecordId, Result, Scope, State, Write, WriteResult,
     retry::{WRITE_ATTEMPTS, retry_on},
 };
+use memory_engine_indexing::{Turn, verb};
 
 use crate::{
     engine::MemoryEngine,
-    verbs::{
-        remember::{CHANGED_MEANWHILE, has_same_content, replacement},
-        turn::Turn,
-        verb::verb,
-    },
+    verbs::remember::{CHANGED_MEANWHILE, has_same_content, replacement},
 };
 
 impl MemoryEngine {
@@ -84,7 +81,7 @@ impl MemoryEngine {
                 old if is_first && named.contains(&record.id) => replacement(record.clone(), old),
                 _ => (record.clone(), PutMode::Upsert),
             };
-            writes.push(Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) });
+            writes.push(Write { jobs: self.enrichment().jobs_for(&record), ..Write::new(record, mode) });
         }
         Ok(writes)
     }

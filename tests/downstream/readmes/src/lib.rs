@@ -18,6 +18,14 @@ pub mod conformance {}
 pub mod context {}
 
 #[cfg(doctest)]
+#[doc = include_str!("../../../../crates/curation/README.md")]
+pub mod curation {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/databases/README.md")]
+pub mod databases {}
+
+#[cfg(doctest)]
 #[doc = include_str!("../../../../crates/dialects/README.md")]
 pub mod dialects {}
 
