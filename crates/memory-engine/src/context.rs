@@ -13,7 +13,7 @@ pub use memory_engine_context::*;
 pub use crate::context::opening_context::{OpeningContext, RenderedOpening};
 pub use crate::context::{
     core::{Core, CoreClass, CoreEntry},
-    injection::{ConsideredMemory, Injection, InjectionTrace, MemoryOutcome, MemorySource},
+    injection::{ConsideredMemory, InjectedMemories, Injection, InjectionTrace, MemoryOutcome, MemorySource},
     pinned::pinned_records,
     prompt::{ContextRequest, PromptContext},
 };

@@ -1,7 +1,9 @@
 //! Automatic injection of memories into a prompt.
 
+mod again;
 mod considered;
 mod informative;
+mod injected;
 mod recalled;
 mod repeats;
 mod trace;
@@ -31,6 +33,7 @@ use crate::{
     engine::MemoryEngine,
 };
 use informative::most_informative;
+pub use injected::InjectedMemories;
 use recalled::{RecalledMemories, has_content};
 pub use trace::{ConsideredMemory, InjectionTrace, MemoryOutcome, MemorySource};
 
@@ -106,6 +109,8 @@ pub struct Injection {
     pub records: Vec<Record>,
     /// Those of them that belong to the core: they would be there with any message.
     pub core: Vec<RecordId>,
+    /// Their ids, with which [`Injector::inject_again`] makes the text again.
+    pub memories: InjectedMemories,
     /// The stages that failed, with the reason.
     pub degraded: Vec<Degraded>,
     /// The memories that were considered, if the injector [keeps a trace](Injector::with_trace).
@@ -183,7 +188,6 @@ impl Injector {
         conversation: &[&str],
         excluded: &BTreeSet<RecordId>,
     ) -> Injection {
-        let block_language = self.engine.settings().language().or_else(|| conversation_language(message, conversation));
         let language = self.engine.settings().language().unwrap_or_else(|| Language::of(message.text));
         let decision = self.rules.decide_in(message, language);
         let mut recalled = RecalledMemories::new(excluded.clone(), self.traces);
@@ -199,6 +203,18 @@ impl Injector {
                 recalled.add_failure(&Error::new(ErrorKind::Timeout, "injection", reason));
             }
         }
+        self.render(message, conversation, recalled, decision)
+    }
+
+    /// Renders the collected memories.
+    fn render(
+        &self,
+        message: &IncomingMessage<'_>,
+        conversation: &[&str],
+        mut recalled: RecalledMemories,
+        decision: InjectionDecision,
+    ) -> Injection {
+        let block_language = self.engine.settings().language().or_else(|| conversation_language(message, conversation));
         let block_language = block_language.unwrap_or_else(|| recalled.language());
         let max_chars_each = block_language.pick(&self.block.chinese, &self.block.english).max_chars_each;
         let mut shown = recalled.without_repeats(conversation, max_chars_each);
@@ -211,15 +227,16 @@ impl Injector {
         }
         let degraded = std::mem::take(&mut recalled.degraded);
         let trace = self.trace(&mut recalled, &rendered, block_language, &decision);
+        let past = std::mem::take(&mut recalled.past);
         let all = recalled.into_records();
         let record = |id| all.iter().find(|record| record.id == id).cloned();
         let records: Vec<Record> = rendered.included.into_iter().filter_map(record).collect();
-        let core = records.iter().filter(|record| shown.core.iter().any(|core| core.id == record.id));
-        let core: Vec<RecordId> = core.map(|record| record.id).collect();
-        let has_recalled = records.iter().any(|record| !core.contains(&record.id));
+        let memories = InjectedMemories::of(shown.as_block(&past), &records);
+        let has_recalled = records.iter().any(|record| !memories.core.contains(&record.id));
+        let core = records.iter().map(|record| record.id).filter(|id| memories.core.contains(id)).collect();
         let decision =
             if decision.rule == Rule::Relevant && !has_recalled { InjectionDecision::nothing() } else { decision };
-        Injection { decision, text: rendered.text, records, core, degraded, trace }
+        Injection { decision, text: rendered.text, records, core, memories, degraded, trace }
     }
 
     /// Adds the core, and the memories that the decision asks for.
