@@ -2,7 +2,7 @@
 
 use memory_engine_core::Language;
 use memory_engine_text::data;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The line for each notice in one language. `{topic}`, `{count}` and `{samples}` are replaced.
 #[derive(Debug, Deserialize)]
@@ -29,8 +29,10 @@ struct NoticeFile {
 
 data!(DATA: NoticeFile = "en/notices.toml", "zh/notices.toml");
 
-/// The outcome of a request about the memory, such as "don't remember this". The block tells it to the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The outcome of a request about the memory, such as "don't remember this". The block tells it to the model. Its JSON
+/// contains no text of the user: neither topic nor samples.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RequestNotice {
     /// The message is not stored.
@@ -43,6 +45,7 @@ pub enum RequestNotice {
     /// Memories were forgotten.
     Forgotten {
         /// Their topic.
+        #[serde(skip)]
         topic: String,
         /// Their number.
         count: usize,
@@ -50,15 +53,18 @@ pub enum RequestNotice {
     /// Nothing was done: the user must agree.
     AsksToForget {
         /// The topic.
+        #[serde(skip)]
         topic: String,
         /// Number of memories that would be forgotten.
         count: usize,
         /// Some of them.
+        #[serde(skip)]
         samples: Vec<String>,
     },
     /// No memory names the topic.
     NothingFound {
         /// The topic.
+        #[serde(skip)]
         topic: String,
     },
     /// Forgotten memories are back.
@@ -73,6 +79,17 @@ pub enum RequestNotice {
 }
 
 impl RequestNotice {
+    /// Sets the topic of a notice that was read from JSON.
+    #[must_use]
+    pub fn with_topic(mut self, name: &str) -> Self {
+        if let Self::Forgotten { topic, .. } | Self::AsksToForget { topic, .. } | Self::NothingFound { topic } =
+            &mut self
+        {
+            name.clone_into(topic);
+        }
+        self
+    }
+
     /// Returns the notice as a line. `neutralized` prepares texts that are not from this program.
     pub(crate) fn line(&self, language: Language, neutralized: impl Fn(&str) -> String) -> String {
         let lines = language.pick(&DATA.zh, &DATA.en);

@@ -5,8 +5,8 @@ mod opening_context;
 
 pub use memory_engine_context::*;
 pub use memory_engine_recall::{
-    ConsideredMemory, ContextRequest, Core, CoreClass, CoreEntry, Injection, InjectionTrace, MemoryOutcome,
-    MemorySource, PromptContext, pinned_records,
+    ConsideredMemory, ContextRequest, Core, CoreClass, CoreEntry, InjectedMemories, Injection, InjectionTrace,
+    MemoryOutcome, MemorySource, PromptContext, pinned_records,
 };
 
 #[cfg(feature = "enrichment")]

@@ -27,6 +27,7 @@ mod requests;
 mod response_owner;
 mod responses;
 mod service;
+mod session_state;
 mod sessions;
 mod sse;
 mod state;

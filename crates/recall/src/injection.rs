@@ -1,10 +1,12 @@
 //! Automatic injection of memories into a prompt.
 
+mod again;
 mod collect;
 mod considered;
 mod conversation;
 pub(crate) mod core;
 mod informative;
+pub(crate) mod injected;
 pub(crate) mod pinned;
 mod previous_session;
 mod recalled;
@@ -19,6 +21,7 @@ use memory_engine_core::{Error, ErrorKind, Language, Record, RecordId, Scope};
 use tokio::time::timeout;
 
 use self::{
+    injected::InjectedMemories,
     recalled::RecalledMemories,
     trace::{InjectionTrace, MemorySource},
 };
@@ -87,6 +90,8 @@ pub struct Injection {
     pub records: Vec<Record>,
     /// Those of them that belong to the core: they would be there with any message.
     pub core: Vec<RecordId>,
+    /// Their ids, with which [`Injector::inject_again`] makes the text again.
+    pub memories: InjectedMemories,
     /// The stages that failed, with the reason.
     pub degraded: Vec<Degraded>,
     /// The memories that were considered, if the injector [keeps a trace](Injector::with_trace).
@@ -165,8 +170,6 @@ impl Injector {
         conversation: &[&str],
         excluded: &BTreeSet<RecordId>,
     ) -> Injection {
-        let block_language =
-            self.pipeline.parts().locale.language.or_else(|| conversation_language(message, conversation));
         let language = self.pipeline.parts().locale.language.unwrap_or_else(|| Language::of(message.text));
         let decision = self.rules.decide_in(message, language);
         let mut recalled = RecalledMemories::new(excluded.clone(), self.traces);
@@ -182,6 +185,19 @@ impl Injector {
                 recalled.add_failure(&Error::new(ErrorKind::Timeout, "injection", reason));
             }
         }
+        self.render(message, conversation, recalled, decision)
+    }
+
+    /// Renders the collected memories.
+    fn render(
+        &self,
+        message: &IncomingMessage<'_>,
+        conversation: &[&str],
+        mut recalled: RecalledMemories,
+        decision: InjectionDecision,
+    ) -> Injection {
+        let block_language =
+            self.pipeline.parts().locale.language.or_else(|| conversation_language(message, conversation));
         let block_language = block_language.unwrap_or_else(|| recalled.language());
         let max_chars_each = block_language.pick(&self.block.chinese, &self.block.english).max_chars_each;
         let mut shown = recalled.without_repeats(conversation, max_chars_each);
@@ -194,15 +210,16 @@ impl Injector {
         }
         let degraded = std::mem::take(&mut recalled.degraded);
         let trace = self.trace(&mut recalled, &rendered, block_language, &decision);
+        let past = std::mem::take(&mut recalled.past);
         let all = recalled.into_records();
         let record = |id| all.iter().find(|record| record.id == id).cloned();
         let records: Vec<Record> = rendered.included.into_iter().filter_map(record).collect();
-        let core = records.iter().filter(|record| shown.core.iter().any(|core| core.id == record.id));
-        let core: Vec<RecordId> = core.map(|record| record.id).collect();
-        let has_recalled = records.iter().any(|record| !core.contains(&record.id));
+        let memories = InjectedMemories::of(shown.as_block(&past), &records);
+        let has_recalled = records.iter().any(|record| !memories.core.contains(&record.id));
+        let core = records.iter().map(|record| record.id).filter(|id| memories.core.contains(id)).collect();
         let decision =
             if decision.rule == Rule::Relevant && !has_recalled { InjectionDecision::nothing() } else { decision };
-        Injection { decision, text: rendered.text, records, core, degraded, trace }
+        Injection { decision, text: rendered.text, records, core, memories, degraded, trace }
     }
 }
 

@@ -50,6 +50,7 @@ pub use hit::{Boost, Degraded, FeatureScore, Recall, RecallHit, Retriever, Retri
 pub use injection::{
     Injection, Injector,
     core::{Core, CoreClass, CoreEntry},
+    injected::InjectedMemories,
     pinned::{MAX_PINNED, pinned_filter, pinned_records},
     trace::{ConsideredMemory, InjectionTrace, MemoryOutcome, MemorySource},
 };

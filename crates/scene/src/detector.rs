@@ -29,6 +29,7 @@ use crate::{
 /// message can leave a scene and enter another. No model is used.
 ///
 /// The scene of a session is the only state, and it is kept in memory. [`set`](Self::set) restores it after a restart.
+/// A caller that stores the scenes itself needs no state: [`detect_after`](Self::detect_after).
 #[derive(Debug)]
 pub struct SceneDetector {
     rules: RwLock<Arc<CompiledRules>>,
@@ -141,26 +142,17 @@ impl SceneDetector {
         let message = Message::parse(text);
         let now = self.clock.now();
         let mut sessions = self.sessions.lock();
-        let current = sessions.scene(session, &self.limits, now).and_then(|name| rules.scene(name));
-        let before = current.map_or(rules.default_scene.as_str(), |scene| scene.name.as_str()).to_owned();
-        let hits = rules.hits(&message, &before);
-        if let Some((label, cause)) = rules.label(&hits) {
-            sessions.set_scene(session, current.map(|scene| scene.name.as_str()), &self.limits, now);
-            let reason = SceneReason::Label(cause.to_owned());
-            return Detection { scene: label.to_owned(), current: before, changed: None, reason };
-        }
-        let exit = current.and_then(|scene| scene.exit(&hits));
-        let (after, reason) = match (rules.entered(&hits, current), exit, current) {
-            (Some((scene, cause)), _, _) => (Some(scene), SceneReason::Enter(cause.to_owned())),
-            (None, Some(cause), _) => (None, SceneReason::Exit(cause.to_owned())),
-            (None, None, Some(scene)) => (Some(scene), SceneReason::Inherited),
-            (None, None, None) => (None, SceneReason::Default),
-        };
-        let after = after.map(|scene| scene.name.as_str());
+        let detection = rules.detect(sessions.scene(session, &self.limits, now), &message);
+        let after = rules.scene(&detection.current).map(|scene| scene.name.as_str());
         sessions.set_scene(session, after, &self.limits, now);
-        let scene = after.unwrap_or(&rules.default_scene).to_owned();
-        let changed = (scene != before).then(|| SceneChange { from: before, to: scene.clone() });
-        Detection { current: scene.clone(), scene, changed, reason }
+        detection
+    }
+
+    /// Detects the scene of a message after a message with this [`Detection::current`] scene. A scene that the rules do
+    /// not define counts as the default scene. The scenes of sessions are neither read nor changed.
+    pub fn detect_after(&self, scene: &str, text: &str) -> Detection {
+        let rules = Arc::clone(&self.rules.read());
+        rules.detect(Some(scene), &Message::parse(text))
     }
 
     /// Returns the scene of a session.
@@ -197,5 +189,28 @@ impl SceneDetector {
     /// Returns the number of sessions outside of the default scene.
     pub fn remembered(&self) -> usize {
         self.sessions.lock().len()
+    }
+}
+
+impl CompiledRules {
+    /// Detects the scene of a message in a session in this scene.
+    fn detect(&self, scene: Option<&str>, message: &Message) -> Detection {
+        let current = scene.and_then(|name| self.scene(name));
+        let before = current.map_or(self.default_scene.as_str(), |scene| scene.name.as_str()).to_owned();
+        let hits = self.hits(message, &before);
+        if let Some((label, cause)) = self.label(&hits) {
+            let reason = SceneReason::Label(cause.to_owned());
+            return Detection { scene: label.to_owned(), current: before, changed: None, reason };
+        }
+        let exit = current.and_then(|scene| scene.exit(&hits));
+        let (after, reason) = match (self.entered(&hits, current), exit, current) {
+            (Some((scene, cause)), _, _) => (Some(scene), SceneReason::Enter(cause.to_owned())),
+            (None, Some(cause), _) => (None, SceneReason::Exit(cause.to_owned())),
+            (None, None, Some(scene)) => (Some(scene), SceneReason::Inherited),
+            (None, None, None) => (None, SceneReason::Default),
+        };
+        let scene = after.map_or(&self.default_scene, |scene| &scene.name).clone();
+        let changed = (scene != before).then(|| SceneChange { from: before, to: scene.clone() });
+        Detection { current: scene.clone(), scene, changed, reason }
     }
 }

@@ -283,6 +283,34 @@ fn own_patterns_and_words() {
     assert!(error.kind() == ErrorKind::InvalidInput && error.to_string().contains("'own'"), "{error}");
 }
 
+#[test]
+fn the_caller_may_keep_the_scene() {
+    let detector = detector();
+    let said = [
+        ("来演一段吧，你当掌柜，我当伙计", PLOT, PLOT),
+        ("门外来了一位客人", PLOT, PLOT),
+        ("这个接口怎么报错了，看看日志", META, PLOT),
+        ("不演了，说点别的", DAILY, DAILY),
+        ("今天好冷", DAILY, DAILY),
+    ];
+    let (kept, address) = (session("kept"), session("kept by the detector"));
+    let mut current = String::new();
+    for (text, _, _) in said {
+        let detection = detector.detect_after(&current, text);
+        assert_eq!(detection, detector.detect(&address, text), "{text}");
+        current = detection.current;
+    }
+    assert_eq!((detector.current(&kept), detector.remembered()), (DAILY.to_owned(), 0));
+    assert_eq!(detector.detect_after("unknown", "今天好冷").current, DAILY);
+    assert_eq!(detector.detect_after(META, "今天好冷").current, DAILY, "a label is no scene");
+    for (text, scene, after) in said.into_iter().skip(1) {
+        let detection = detector.detect_after(PLOT, text);
+        if text != "今天好冷" {
+            assert_eq!((detection.scene.as_str(), detection.current.as_str()), (scene, after), "{text}");
+        }
+    }
+}
+
 fn messages() -> impl Strategy<Value = String> {
     let words = SceneRules::default();
     let mut pool = words.labels[0].words.clone();

@@ -9,7 +9,7 @@ use axum::{
     response::Response,
 };
 use memory_engine::{
-    Scope,
+    Result as EngineResult,
     audit::{AuditContext, in_context},
     http_models::RelayRequest,
     requests::MemoryRequest,
@@ -20,21 +20,22 @@ use tracing::Instrument;
 
 use super::{
     body::ChatBody,
-    continuation::{ContinuationRecorder, find_continuation},
+    continuation::{Continuation, find_continuation, read_continuation},
     conversion::{Conversion, chat_headers},
     derived_session::find_chat,
     dialect::Dialect,
     exchange::ChatExchange,
     identity::{Identity, OwnerSources},
     openai::OpenAiAccess,
-    pending_turn::{PendingTurn, TurnStorage},
+    pending_turn::{OpenQuestion, PendingTurn, TurnStorage},
     prompt::Prompt,
     relay::upstream_headers,
     requests::find_request,
     response_owner::ResponseOwner,
-    sessions::{Continuation, LastTurn},
+    session_state::OpenExchange,
+    sessions::read_latest_turn,
     state::GatewayState,
-    thread::{Thread, TurnKey},
+    thread::{ChatMessage, Thread, TurnKey},
     turn::ChatTurn,
     upstream::{Route, Service},
 };
@@ -134,7 +135,7 @@ impl GatewayState {
             None => None,
         };
         let prompt = match memory_use {
-            MemoryUse::Off => Arc::new(Prompt::default()),
+            MemoryUse::Off => Prompt::default(),
             MemoryUse::On | MemoryUse::Read => self.build_prompt(&conversation, request.as_ref()).await,
         };
         let storage = self.turn_storage(memory_use, &conversation, request, &prompt);
@@ -146,14 +147,20 @@ impl GatewayState {
             parts.headers,
             parts.uri.query(),
         )?;
-        let turn = conversation.key.clone().filter(|_| memory_use != MemoryUse::Off).map(|key| ChatTurn {
+        let key = conversation.key.clone().filter(|_| memory_use != MemoryUse::Off);
+        let question = key.as_ref().filter(|_| conversation.thread.question().is_some()).map(|key| OpenQuestion {
+            engine: self.engine.clone(),
+            exchange: OpenExchange::new(key, &prompt),
+            time_limit: self.options.store_timeout,
+        });
+        let turn = key.map(|key| ChatTurn {
             address: conversation.identity.address.clone(),
             key,
             exchange: conversation.thread.open_exchange(),
             previous: conversation.thread.previous_exchange().cloned(),
             scene: prompt.scene.clone(),
+            session_scene: prompt.session_scene.clone(),
             model,
-            response_id: None,
             injected: prompt.ids.clone(),
             partial_reason: None,
             asked_at,
@@ -165,17 +172,16 @@ impl GatewayState {
         // An upstream that is served by conversion stores no responses.
         let is_continuable = dialect == Dialect::Responses && conversion.is_none();
         let recall_scope = &conversation.identity.recall_scope;
-        let owner = is_continuable.then(|| ResponseOwner::of(&self.engine, access, recall_scope)).flatten();
-        let recorder = is_continuable.then(|| self.continuation_recorder(conversation, &body));
+        let owner = is_continuable.then(|| ResponseOwner::of(&self.engine, access, recall_scope));
         Ok(ChatExchange {
             service,
             dialect,
             conversion,
             request,
             is_streamed: body.is_streamed(),
-            prompt,
+            prompt: Arc::new(prompt),
             session,
-            turn: PendingTurn::new(turn, storage, recorder, owner),
+            turn: PendingTurn::new(turn, storage, question, owner),
             options: Arc::clone(&self.options),
         })
     }
@@ -190,29 +196,32 @@ impl GatewayState {
         memory_use: MemoryUse,
     ) -> Result<Conversation, Fault> {
         let owner = names.user_and_agent(access, &self.options.user)?;
-        let recall_scope = access.scope(&owner)?;
-        let continued_id = body.continued_id().filter(|_| memory_use != MemoryUse::Off);
-        let (continuation, failed_stage) = match continued_id {
-            None => (None, None),
-            Some(id) => match self.find_continuation(&recall_scope, id).await {
-                Ok(continuation) => (continuation, None),
-                Err(stage) => (None, Some(stage)),
-            },
+        let (continuation, mut failed_stage) = match memory_use {
+            MemoryUse::Off => (None, None),
+            MemoryUse::On | MemoryUse::Read => {
+                let identity = Identity::resolve(access, names, owner.clone(), None, &Thread::default())?;
+                match timeout(self.options.memory_deadline, self.find_continuation(&identity, body)).await {
+                    Ok(Ok(continuation)) => (continuation, None),
+                    Ok(Err(_)) => (None, Some("session")),
+                    Err(_) => (None, Some("deadline")),
+                }
+            }
         };
-        let earlier = continuation.as_ref().map_or(&[][..], |continuation| &continuation.messages);
+        let asks = body.messages().iter().any(ChatMessage::asks);
+        let earlier = continuation.as_ref().map_or(&[][..], |continuation| continuation.messages(asks));
         let thread = Thread::of(earlier.iter().chain(body.messages()));
         let mut key = thread.key();
-        if let (Some(key), Some(continuation)) = (&mut key, &continuation) {
-            // A request with one exchange follows the continued turn. The key that is computed from the shortened
-            // history may differ.
-            let has_one_exchange = Thread::of(body.messages()).previous_exchange().is_none();
-            if has_one_exchange && continuation.parent.is_some() {
-                key.parent.clone_from(&continuation.parent);
+        if let Some(continuation) = &continuation {
+            if !asks {
+                key = Some(continuation.open_turn());
+            } else if Thread::of(body.messages()).previous_exchange().is_none() {
+                // The key that is computed from the shortened history may differ.
+                key = key.map(|key| TurnKey { parent: Some(continuation.parent()), ..key });
             }
         }
+        let is_unstored = !asks && continuation.is_some() && earlier.is_empty();
         let session = continuation.as_ref().map(|continuation| continuation.session.as_str());
         let mut identity = Identity::resolve(access, names, owner, session, &thread)?;
-        let mut failed_stage = failed_stage;
         if let (true, true, Some(key)) = (identity.is_derived, memory_use != MemoryUse::Off, &key) {
             let Identity { recall_scope, address, .. } = &identity;
             let now = self.options.clock.now();
@@ -223,19 +232,23 @@ impl GatewayState {
                 Err(_) => failed_stage = Some("deadline"),
             }
         }
-        Ok(Conversation { identity, thread, key, failed_stage })
+        Ok(Conversation { identity, thread, key, is_unstored, failed_stage })
     }
 
-    /// Returns the continuation for the id of a response or conversation, or the stage of the memory that failed.
-    async fn find_continuation(
-        &self,
-        recall_scope: &Scope,
-        id: &str,
-    ) -> Result<Option<Arc<Continuation>>, &'static str> {
-        let find = find_continuation(&self.engine, &self.sessions, recall_scope, id);
-        match timeout(self.options.memory_deadline, find).await {
-            Ok(found) => found.map_err(|_| "session"),
-            Err(_) => Err("deadline"),
+    /// Returns the turn that a request continues: that of a response, or the latest one of a conversation that the
+    /// service stores, whose session `identity` has.
+    async fn find_continuation(&self, identity: &Identity, body: &ChatBody) -> EngineResult<Option<Continuation>> {
+        match body.continued_id() {
+            None => Ok(None),
+            id if id == body.conversation_id() => {
+                let latest = read_latest_turn(&self.engine, &identity.address, self.options.clock.now()).await?;
+                let Some(turn) = latest.key else { return Ok(None) };
+                let latest = read_continuation(&self.engine, &identity.address, &turn).await?;
+                // The results of tools belong to another question, which is not stored.
+                let asks = body.messages().iter().any(ChatMessage::asks);
+                Ok(latest.filter(|latest| asks || !latest.is_answered()))
+            }
+            Some(id) => find_continuation(&self.engine, &identity.recall_scope, id).await,
         }
     }
 
@@ -249,42 +262,21 @@ impl GatewayState {
     ) -> TurnStorage {
         let is_play = prompt.scene.as_deref().is_some_and(|scene| self.prompter.is_play(scene));
         let Some(request) = request.filter(|_| !is_play) else {
-            let is_stored = memory_use == MemoryUse::On;
+            let is_stored = memory_use == MemoryUse::On && !conversation.is_unstored;
             return if is_stored { TurnStorage::Write(self.turns.clone()) } else { TurnStorage::None };
         };
-        // Later turns follow this one although it is not stored.
-        let address = &conversation.identity.address;
-        if let Some(key) = &conversation.key {
-            let round = self.sessions.last_turn(address).unwrap_or_default().round;
-            self.sessions.set_last_turn(address, LastTurn { round, key: Some(key.key.clone()) });
-        }
         match request {
             MemoryRequest::OffTheRecord => TurnStorage::Block(self.engine.clone(), self.options.store_timeout),
             MemoryRequest::TakeOutPrevious | MemoryRequest::Forget { .. } | MemoryRequest::Undo => TurnStorage::None,
         }
     }
 
-    async fn build_prompt(&self, conversation: &Conversation, request: Option<&MemoryRequest>) -> Arc<Prompt> {
+    async fn build_prompt(&self, conversation: &Conversation, request: Option<&MemoryRequest>) -> Prompt {
         let Conversation { identity, thread, key, .. } = conversation;
         let mut prompt = self.prompter.prompt(identity, thread, key.as_ref(), request).await;
-        if let Some(stage) = conversation.failed_stage {
-            Arc::make_mut(&mut prompt).degraded.push(stage);
-        }
+        prompt.degraded.extend(conversation.failed_stage);
         prompt.count();
         prompt
-    }
-
-    fn continuation_recorder(&self, conversation: Conversation, body: &ChatBody) -> ContinuationRecorder {
-        ContinuationRecorder {
-            sessions: Arc::clone(&self.sessions),
-            before_reply: Continuation {
-                session: conversation.identity.address.session().unwrap_or_default().to_owned(),
-                messages: conversation.thread.latest_messages(),
-                parent: conversation.key.and_then(|key| key.parent),
-            },
-            recall_scope: conversation.identity.recall_scope,
-            conversation_id: body.conversation_id().map(str::to_owned),
-        }
     }
 }
 
@@ -294,6 +286,8 @@ struct Conversation {
     thread: Thread,
     /// The key of the open turn; `None` if the request has no messages.
     key: Option<TurnKey>,
+    /// True for the results of tools for a question that is not stored, and which the request does not repeat.
+    is_unstored: bool,
     /// The stage of the memory that failed to find what the request continues.
     failed_stage: Option<&'static str>,
 }

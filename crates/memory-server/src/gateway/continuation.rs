@@ -1,83 +1,109 @@
 //! Continuations: a request that names an earlier response or conversation instead of repeating its messages.
 
-use std::sync::Arc;
+use std::time::Duration;
 
-use memory_engine::{Field, Filter, MemoryEngine, Result, ScanQuery, Scope, State};
+use memory_engine::{Kind, MemoryEngine, Record, RecordId, Result, Scope, State, Trust};
+use serde_json::json;
 
 use super::{
-    sessions::{Continuation, SessionCache, active_turns},
-    thread::exchange_messages,
-    turn::{RESPONSE_ID, TURN_KEY, record_ids},
+    sessions::metadata_text,
+    thread::{ChatMessage, Speaker, TurnKey, exchange_messages},
+    turn::{FOLLOWS, TURN_KEY, record_ids},
 };
 
-/// Maximum size of the texts of a continuation in the cache, in bytes. A longer one is read from the store.
-const MAX_CACHED_BYTES: usize = 64 * 1024;
+/// The ledger of the turns of responses.
+const LEDGER: &str = "continuation";
+/// Time for which a response is known. OpenAI stores responses for 30 days.
+pub(super) const KNOWN_FOR: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// Caches the continuation under the ids of the response and the conversation, once the former is known.
-#[derive(Debug)]
-pub(super) struct ContinuationRecorder {
-    pub(super) sessions: Arc<SessionCache>,
-    pub(super) recall_scope: Scope,
-    /// The id of the conversation that the service stores.
-    pub(super) conversation_id: Option<String>,
-    /// The conversation before the reply.
-    pub(super) before_reply: Continuation,
+/// The turn before a request, which the service stores and the client does not repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Continuation {
+    pub(super) session: String,
+    /// The messages of the turn, as far as they are stored.
+    messages: Vec<ChatMessage>,
+    /// The key of the turn.
+    turn: String,
+    /// The key of the exchange before the turn.
+    follows: Option<String>,
 }
 
-impl ContinuationRecorder {
-    /// Records a response that calls tools. Their results, in the next request, belong to the same open exchange, so
-    /// the call itself is not recorded.
-    pub(super) fn record_tool_call(&self, response_id: &str) {
-        self.record(response_id, self.before_reply.clone());
+impl Continuation {
+    /// Returns the messages before those of a request. The results of tools belong to the question of the turn. If the
+    /// request `asks` another question, it does not belong to a question that waits for the results of tools.
+    pub(super) fn messages(&self, asks: bool) -> &[ChatMessage] {
+        match (asks, self.is_answered()) {
+            (true, true) | (false, false) => &self.messages,
+            (true, false) => &[],
+            (false, true) => &self.messages[..self.messages.len() - 1],
+        }
     }
 
-    /// Records a response that has answered the open turn.
-    pub(super) fn record_answer(&self, response_id: &str, turn_key: &str, user: &str, assistant: &str) {
-        let session = self.before_reply.session.clone();
-        let messages = exchange_messages(user, assistant);
-        self.record(response_id, Continuation { session, messages, parent: Some(turn_key.to_owned()) });
+    /// Returns the key of the turn, for a request with the results of its tools.
+    pub(super) fn open_turn(&self) -> TurnKey {
+        TurnKey { key: self.turn.clone(), follows: self.follows.clone(), parent: None, history: Vec::new() }
     }
 
-    fn record(&self, response_id: &str, continuation: Continuation) {
-        let bytes: usize =
-            continuation.messages.iter().map(|message| message.texts.iter().map(String::len).sum::<usize>()).sum();
-        if bytes > MAX_CACHED_BYTES {
-            return;
-        }
-        let continuation = Arc::new(continuation);
-        if let Some(conversation_id) = &self.conversation_id {
-            self.sessions.set_continuation(&self.recall_scope, conversation_id, Arc::clone(&continuation));
-        }
-        self.sessions.set_continuation(&self.recall_scope, response_id, continuation);
+    /// Returns the key of the turn, for a request that follows it.
+    pub(super) fn parent(&self) -> String {
+        self.turn.clone()
+    }
+
+    /// Returns true if the turn is stored with a reply.
+    pub(super) fn is_answered(&self) -> bool {
+        self.messages.last().is_some_and(|message| message.speaker == Speaker::Assistant)
     }
 }
 
-/// Returns the continuation for the id of a response or conversation; `None` if this user has none.
+/// Returns the entry with which a later request continues the turn of a response. It is deleted with the session.
+pub(super) fn continuation_entry(engine: &MemoryEngine, address: &Scope, response_id: &str, turn: &str) -> Record {
+    let clock = engine.settings().clock();
+    let mut entry = Record::new(address.clone(), Kind::ledger(LEDGER), "the turn of a response", clock);
+    entry.id = entry_id(address, response_id);
+    entry.trust = Trust::Tool;
+    entry.expires_at = Some(clock.now().after(KNOWN_FOR));
+    entry.metadata.insert(TURN_KEY.into(), json!(turn));
+    entry
+}
+
+/// Returns the continuation for the id of a response; `None` if this user has none.
 ///
-/// The cache has the ids of recent responses and conversations. The store has only the ids of responses that answered a
-/// stored turn, without those that were retracted or forgotten. A cached text that was forgotten since helps to find
-/// memories, as if the client had sent it; it is never stored again.
+/// # Errors
+/// The store's.
 pub(super) async fn find_continuation(
     engine: &MemoryEngine,
-    sessions: &SessionCache,
     recall_scope: &Scope,
-    id: &str,
-) -> Result<Option<Arc<Continuation>>> {
-    match sessions.continuation(recall_scope, id) {
-        Some(continuation) => Ok(Some(continuation)),
-        None => Ok(read_continuation(engine, recall_scope, id).await?.map(Arc::new)),
-    }
+    response_id: &str,
+) -> Result<Option<Continuation>> {
+    let entry = engine.get(recall_scope, entry_id(recall_scope, response_id)).await?;
+    let Some((entry, turn)) = entry.as_ref().and_then(|entry| Some((entry, metadata_text(entry, TURN_KEY)?))) else {
+        return Ok(None);
+    };
+    read_continuation(engine, &entry.scope, turn).await
 }
 
-async fn read_continuation(engine: &MemoryEngine, recall_scope: &Scope, id: &str) -> Result<Option<Continuation>> {
-    let replies = active_turns().and(Filter::eq(Field::Metadata(RESPONSE_ID.into()), id));
-    let page = engine.scan(recall_scope, &ScanQuery::newest(1).with_filter(replies)).await?;
-    let Some(reply) = page.records.into_iter().next() else { return Ok(None) };
-    let turn_key = reply.metadata.get(TURN_KEY).and_then(|key| key.as_str());
-    let (Some(session), Some(turn_key)) = (reply.scope.session(), turn_key) else { return Ok(None) };
-    let [user_id, _] = record_ids(&reply.scope, turn_key);
-    let question = engine.get_all(&reply.scope, &[user_id]).await?.into_iter().next().flatten();
-    let question = question.filter(|record| record.state == State::Active);
-    let messages = exchange_messages(question.as_ref().map_or("", |record| &record.text), &reply.text);
-    Ok(Some(Continuation { session: session.to_owned(), messages, parent: Some(turn_key.to_owned()) }))
+/// Returns the continuation of a turn of a session.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn read_continuation(
+    engine: &MemoryEngine,
+    address: &Scope,
+    turn: &str,
+) -> Result<Option<Continuation>> {
+    let Some(session) = address.session() else { return Ok(None) };
+    let found = engine.get_all(address, &record_ids(address, turn)).await?;
+    let mut texts = ["", ""];
+    for (text, record) in texts.iter_mut().zip(&found) {
+        *text = record.as_ref().filter(|record| record.state == State::Active).map_or("", |record| &record.text);
+    }
+    let follows = found.iter().flatten().find_map(|record| metadata_text(record, FOLLOWS)).map(str::to_owned);
+    let [user, reply] = texts;
+    let messages = exchange_messages(user, reply);
+    Ok(Some(Continuation { session: session.to_owned(), messages, turn: turn.to_owned(), follows }))
+}
+
+/// Returns the id of the entry of a response, which is the same for all sessions of a user.
+fn entry_id(scope: &Scope, response_id: &str) -> RecordId {
+    RecordId::named(&scope.namespace(), &format!("{LEDGER}/{response_id}"))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use memory_engine::{MemoryEngine, Record, RecordId, Result, Role, Scope, Timestamp};
 
 use super::{
-    sessions::read_last_turn,
+    sessions::read_latest_turn,
     thread::{Thread, TurnKey},
     turn::record_ids,
 };
@@ -51,8 +51,8 @@ pub(super) async fn find_chat(
     let is_tool_result = thread.question().is_none();
     let is_recent =
         stored.iter().any(|(chat, record)| *chat == latest && record.occurred_at >= now.before(RETRY_WINDOW));
-    let (last_turn, _) = read_last_turn(engine, &chats[latest]).await?;
-    let repeats_only_message = is_recent && last_turn.key.is_none_or(|last| last == key.key);
+    let latest_turn = read_latest_turn(engine, &chats[latest], now).await?;
+    let repeats_only_message = is_recent && latest_turn.key.is_none_or(|last| last == key.key);
     let chat = if is_tool_result || repeats_only_message { latest } else { (latest + 1).min(MAX_CHATS - 1) };
     Ok(chats[chat].clone())
 }

@@ -47,8 +47,6 @@ pub struct GatewayOptions {
     pub max_reply_bytes: usize,
     /// The user of requests that name none, for keys of all users. Default: `default`.
     pub user: String,
-    /// Maximum number of sessions whose round and last injection are cached. Default: 10 000.
-    pub max_sessions: usize,
     /// The clock that dates turns. Default: the system's clock.
     pub clock: Arc<dyn Clock>,
 }
@@ -87,7 +85,6 @@ impl From<&Config> for GatewayOptions {
             max_request_bytes: config.limits.max_body_bytes,
             max_reply_bytes: config.limits.max_reply_bytes,
             user: config.user.clone(),
-            max_sessions: 10_000,
             clock: Arc::new(SystemClock),
         }
     }

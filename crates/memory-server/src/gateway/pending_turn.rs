@@ -6,8 +6,8 @@ use memory_engine::MemoryEngine;
 use tokio::time::timeout;
 
 use super::{
-    continuation::ContinuationRecorder, reply::ReplyAccumulator, requests::block_exchange,
-    response_owner::ResponseOwner, thread::assistant_text, turn::ChatTurn, turn_writer::TurnWriter,
+    reply::ReplyAccumulator, requests::block_exchange, response_owner::ResponseOwner, session_state::OpenExchange,
+    thread::assistant_text, turn::ChatTurn, turn_writer::TurnWriter,
 };
 
 /// The turn of a request, until its reply is known and it is stored.
@@ -15,12 +15,20 @@ pub(super) struct PendingTurn {
     /// `None` once it is stored, and for requests without memory.
     turn: Option<ChatTurn>,
     storage: TurnStorage,
-    /// For replies that a later request can continue by their id.
-    recorder: Option<ContinuationRecorder>,
-    /// `None` for replies that no upstream stores.
+    /// For replies that call tools.
+    question: Option<OpenQuestion>,
+    /// For replies that an upstream stores, so that a later request can continue them by their id.
     owner: Option<ResponseOwner>,
     /// Number of ids of the reply whose owner is recorded.
     owned_ids: usize,
+}
+
+/// What was injected for a question, to be stored if the reply calls tools. With a time limit.
+#[derive(Debug)]
+pub(super) struct OpenQuestion {
+    pub(super) engine: MemoryEngine,
+    pub(super) exchange: OpenExchange,
+    pub(super) time_limit: Duration,
 }
 
 /// How a turn is stored, or kept out of the memory.
@@ -57,20 +65,20 @@ impl PendingTurn {
     pub(super) fn new(
         turn: Option<ChatTurn>,
         storage: TurnStorage,
-        recorder: Option<ContinuationRecorder>,
+        question: Option<OpenQuestion>,
         owner: Option<ResponseOwner>,
     ) -> Self {
-        Self { turn, storage, recorder, owner, owned_ids: 0 }
+        Self { turn, storage, question, owner, owned_ids: 0 }
     }
 
-    /// Records the owner of the response and its items, as far as their ids are known. Call it before the client gets
-    /// them.
+    /// Records the owner and the turn of the response, and the owner of its items, as far as their ids are known. Call
+    /// it before the client gets them.
     pub(super) async fn record_owner(&mut self, reply: &ReplyAccumulator) {
         let ids = reply.stored_ids();
         if let Some(owner) = &self.owner
             && ids.len() > self.owned_ids
         {
-            owner.record(&ids[self.owned_ids..]).await;
+            owner.record(&ids[self.owned_ids..], reply.response_id(), self.turn.as_ref()).await;
             self.owned_ids = ids.len();
         }
     }
@@ -88,12 +96,8 @@ impl PendingTurn {
     async fn store(&mut self, reply: &ReplyAccumulator, interruption: Option<Interruption>) -> bool {
         let Some(mut turn) = self.turn.take() else { return true };
         // A reply that calls tools is not the answer yet. The turn is stored with the answer.
-        let recorder = self.recorder.as_ref().zip(reply.response_id());
         if reply.calls_tools() {
-            if let Some((recorder, id)) = recorder {
-                recorder.record_tool_call(id);
-            }
-            return true;
+            return self.store_question(turn).await;
         }
         // A continued reply begins with the part that the client has.
         turn.exchange.assistant = assistant_text(&format!("{}{}", turn.exchange.assistant, reply.text()));
@@ -103,23 +107,43 @@ impl PendingTurn {
         if is_unanswered || (turn.exchange.user.is_empty() && turn.exchange.assistant.is_empty()) {
             return true;
         }
-        if let Some((recorder, id)) = recorder {
-            recorder.record_answer(id, &turn.key.key, &turn.exchange.user, &turn.exchange.assistant);
-            turn.response_id = Some(id.to_owned());
-        }
-        let writer = match &self.storage {
-            TurnStorage::Write(writer) => writer,
-            TurnStorage::Block(engine, time_limit) => {
-                let block = block_exchange(engine, &turn.address, &turn.key.key, &turn.exchange);
-                return matches!(timeout(*time_limit, block).await, Ok(Ok(_)));
-            }
-            TurnStorage::None => return true,
-        };
         turn.answered_at = Some(turn.clock.now());
         turn.partial_reason = match interruption {
             None => reply.is_truncated().then_some("too_long"),
             Some(interruption) => Some(interruption.name()),
         };
-        writer.write(turn).await
+        self.storage.store(turn).await
+    }
+
+    /// Stores what the requests with the results of tools need. A client that continues a response by its id does not
+    /// repeat the question, so that it is stored before its answer.
+    async fn store_question(&self, mut turn: ChatTurn) -> bool {
+        let Some(question) = &self.question else { return true };
+        let store = question.exchange.store(&question.engine, &turn.address, turn.key.parent.as_ref());
+        if !matches!(timeout(question.time_limit, store).await, Ok(Ok(()))) {
+            tracing::warn!(
+                id = turn.request_id(),
+                "the memories of a question are not stored for the results of tools"
+            );
+        }
+        if self.owner.is_none() || turn.exchange.user.is_empty() {
+            return true;
+        }
+        turn.exchange.assistant.clear();
+        self.storage.store(turn).await
+    }
+}
+
+impl TurnStorage {
+    /// Stores or blocks a turn. Returns false if that failed.
+    async fn store(&self, turn: ChatTurn) -> bool {
+        match self {
+            Self::Write(writer) => writer.write(turn).await,
+            Self::Block(engine, time_limit) => {
+                let block = block_exchange(engine, &turn.address, &turn.key.key, &turn.exchange);
+                matches!(timeout(*time_limit, block).await, Ok(Ok(_)))
+            }
+            Self::None => true,
+        }
     }
 }

@@ -1,7 +1,5 @@
 //! The memories that the gateway would add to a message, without a chat.
 
-use std::sync::Arc;
-
 use memory_engine::{MemoryEngine, Role, Scope, context::Injection};
 use tokio::time::Instant;
 
@@ -11,7 +9,6 @@ use super::{
     options::GatewayOptions,
     prompter::Prompter,
     replacement::read_turns,
-    sessions::SessionCache,
     thread::{ChatMessage, Speaker, Thread},
 };
 use crate::{
@@ -48,8 +45,7 @@ pub(crate) struct GatewayPreview {
 /// Returns the memories that the gateway of this configuration would add to a message of a conversation. Without
 /// earlier messages it continues the stored turns of the session, if one is named.
 ///
-/// A gateway of its own decides, whose state ends with the request: the scenes and sessions of the served gateway do
-/// not change, and nothing is stored.
+/// Nothing is stored, so that no session changes.
 ///
 /// # Errors
 /// Those of [`Access::scope`]; `InvalidInput` for rules that are not valid; the error of the store.
@@ -79,7 +75,7 @@ pub(crate) async fn preview(
     let session = owner.session.clone().unwrap_or_else(|| thread.derived_session());
     let address = access.scope(&Owner { session: Some(session.clone()), ..owner })?;
     let identity = Identity { recall_scope: recall_scope.clone(), address, is_derived };
-    let prompter = Prompter::new(engine.clone(), Arc::new(SessionCache::new(1)), &options)?.with_trace();
+    let prompter = Prompter::new(engine.clone(), &options)?.with_trace();
     let deadline = Instant::now() + options.memory_deadline;
     let (prompt, injection) = prompter.prompt_for(&identity, &thread, question, deadline).await;
     Ok(GatewayPreview {

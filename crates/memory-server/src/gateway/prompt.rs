@@ -2,9 +2,8 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use memory_engine::{
-    Record, RecordId, State,
-    context::{EstimatedTokens, TokenCounter},
-    store::ContentHash,
+    RecordId,
+    context::{EstimatedTokens, InjectedMemories, Injection, RequestNotice, TokenCounter},
 };
 
 use super::identity::escaped;
@@ -16,10 +15,14 @@ pub(super) struct Prompt {
     pub(super) block: String,
     /// The records in the text.
     pub(super) ids: Vec<RecordId>,
-    /// The hash of each record's text.
-    pub(super) hashes: Vec<ContentHash>,
+    /// The records by their parts of the text.
+    pub(super) memories: InjectedMemories,
+    /// The notice about a request of the user, which is in the text.
+    pub(super) notice: Option<RequestNotice>,
     /// The scene of the message.
     pub(super) scene: Option<String>,
+    /// The scene of the session after the message.
+    pub(super) session_scene: Option<String>,
     /// The injection rule that applied, for a header.
     pub(super) rule: &'static str,
     /// The stages that failed.
@@ -27,11 +30,12 @@ pub(super) struct Prompt {
 }
 
 impl Prompt {
-    /// Returns true if `found` are its records, all active and with the same text.
-    pub(super) fn is_unchanged(&self, found: &[Option<Record>]) -> bool {
-        found.iter().zip(&self.hashes).all(|(found, hash)| {
-            found.as_ref().is_some_and(|record| record.state == State::Active && record.content_hash() == *hash)
-        })
+    /// Sets the memories of an injection.
+    pub(super) fn set_memories(&mut self, injection: &Injection) {
+        self.rule = injection.decision.rule.as_str();
+        self.ids = injection.records.iter().map(|record| record.id).collect();
+        self.memories.clone_from(&injection.memories);
+        self.block.clone_from(&injection.text);
     }
 
     /// Counts the prompt by the injection rule that applied, and by its outcome: `injected`, `empty`, or `degraded` if

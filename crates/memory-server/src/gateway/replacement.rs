@@ -2,11 +2,10 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memory_engine::{
-    Field, Filter, Kind, MemoryEngine, Op, Record, RecordId, Result, Role, ScanQuery, Scope, State, Timestamp,
-};
+use memory_engine::{Field, Filter, MemoryEngine, Op, Record, RecordId, Result, Role, ScanQuery, Scope, Timestamp};
 
 use super::{
+    sessions::{active_turns, metadata_text},
     thread::{Exchange, TurnKey, exchange_key},
     turn::{FOLLOWS, TURN_KEY, record_ids},
 };
@@ -85,7 +84,7 @@ pub(super) fn replaced_records(records: &[Record], key: &TurnKey, former_exchang
 }
 
 async fn scan_turns(engine: &MemoryEngine, address: &Scope, since: Option<Timestamp>) -> Result<Vec<Record>> {
-    let mut filter = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
+    let mut filter = active_turns();
     if let Some(since) = since {
         filter = filter.and(Filter::compare(Field::OccurredAt, Op::Ge, since));
     }
@@ -100,10 +99,6 @@ fn exchange_of(records: &[&Record]) -> Exchange {
 
 fn turn_of(record: &Record) -> Option<&str> {
     metadata_text(record, TURN_KEY)
-}
-
-fn metadata_text<'r>(record: &'r Record, key: &str) -> Option<&'r str> {
-    record.metadata.get(key).and_then(|value| value.as_str())
 }
 
 /// Returns the text of the first record with this role.

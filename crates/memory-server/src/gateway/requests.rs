@@ -12,6 +12,8 @@ use tokio::time::timeout;
 
 use super::{
     identity::Identity,
+    session_state::{read_state, update_state},
+    sessions::read_latest_turn,
     thread::{Exchange, Thread, TurnKey},
     turn::record_ids,
 };
@@ -35,22 +37,32 @@ pub(super) async fn find_request(
     }
 }
 
-/// Acts on the request in the open turn. `last_key` is the key of the latest turn of the session.
+/// Acts on the request in the open turn. `latest_key` is the key of the latest stored turn of the session.
 pub(super) async fn act_on_request(
     engine: &MemoryEngine,
     identity: &Identity,
     thread: &Thread,
     turn: &TurnKey,
-    last_key: Option<String>,
+    latest_key: Option<String>,
     request: &MemoryRequest,
 ) -> Result<RequestNotice> {
+    let address = &identity.address;
     let taken_out = match request {
         MemoryRequest::TakeOutPrevious => {
-            take_out_previous(engine, &identity.address, thread.previous_exchange(), turn, last_key).await?
+            // The message before this one may be a request, which is not stored.
+            let request_after = read_state(engine, address).await?.request_after;
+            let last_key = latest_key.filter(|latest| Some(latest) != request_after.as_ref());
+            take_out_previous(engine, address, thread.previous_exchange(), turn, last_key).await?
         }
         MemoryRequest::OffTheRecord | MemoryRequest::Forget { .. } | MemoryRequest::Undo => 0,
     };
-    engine.requests().act(&identity.recall_scope, request, taken_out).await
+    let notice = engine.requests().act(&identity.recall_scope, request, taken_out).await?;
+    let latest = read_latest_turn(engine, address, engine.settings().clock().now()).await?;
+    let marked = update_state(engine, address, |state| state.request_after.clone_from(&latest.key)).await;
+    if let Err(error) = marked {
+        tracing::warn!(%error, "a request about the memory was done, and may be done twice if the client repeats it");
+    }
+    Ok(notice)
 }
 
 /// Takes the exchange before the open turn out of the memory, and blocks it. Returns the number of deleted records.

@@ -1,41 +1,51 @@
-//! The owners of the responses that an upstream stores. The key of the upstream reaches the responses of all users, so
-//! that the gateway has to know whose they are.
-
-use std::time::Duration;
+//! The responses that an upstream stores: their owners, since the key of the upstream reaches the responses of all
+//! users, and their turns, which later requests continue.
 
 use memory_engine::{Kind, MemoryEngine, PutMode, Record, RecordId, Result, Scope, Trust};
 
-use super::{continuation::find_continuation, sessions::SessionCache, state::GatewayState};
+use super::{
+    continuation::{KNOWN_FOR, continuation_entry},
+    state::GatewayState,
+    turn::ChatTurn,
+};
 use crate::{access::Access, fault::Fault};
 
 /// The ledger of the stored responses of a user.
 const LEDGER: &str = "stored_response";
-/// Time for which a response is known. OpenAI stores responses for 30 days.
-const KNOWN_FOR: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// Records the owner of the response to one request.
+/// Records the owner and the turn of the response to one request.
 #[derive(Debug)]
 pub(super) struct ResponseOwner {
     engine: MemoryEngine,
     user: Scope,
+    /// False for a server without keys, which has one user.
+    is_checked: bool,
 }
 
 impl ResponseOwner {
-    /// Returns the owner for a request within `scope`. `None` for a server without keys, which has one user.
-    pub(super) fn of(engine: &MemoryEngine, access: &Access, scope: &Scope) -> Option<Self> {
-        (!access.is_open()).then(|| Self { engine: engine.clone(), user: scope.namespace() })
+    /// Returns the owner for a request within `scope`.
+    pub(super) fn of(engine: &MemoryEngine, access: &Access, scope: &Scope) -> Self {
+        Self { engine: engine.clone(), user: scope.namespace(), is_checked: !access.is_open() }
     }
 
-    /// Records that this user may read, continue and delete the responses and items with these ids. A failure does not
-    /// fail the chat.
-    pub(super) async fn record(&self, ids: &[String]) {
-        if let Err(error) = self.try_record(ids).await {
+    /// Records that this user may read, continue and delete the responses and items with these ids, and the turn of the
+    /// response. A failure does not fail the chat.
+    pub(super) async fn record(&self, ids: &[String], response_id: Option<&str>, turn: Option<&ChatTurn>) {
+        if let Err(error) = self.try_record(ids, response_id, turn).await {
             tracing::warn!(%error, "the owner of a stored response is not recorded, so that it cannot be continued");
         }
     }
 
-    async fn try_record(&self, ids: &[String]) -> Result<()> {
-        let entries = ids.iter().map(|id| self.entry(id)).collect::<Result<_>>()?;
+    async fn try_record(&self, ids: &[String], response_id: Option<&str>, turn: Option<&ChatTurn>) -> Result<()> {
+        let owned = if self.is_checked { ids } else { &[] };
+        let mut entries = owned.iter().map(|id| self.entry(id)).collect::<Result<Vec<Record>>>()?;
+        let response_id = response_id.filter(|id| ids.iter().any(|new| new == id));
+        if let Some((id, turn)) = response_id.zip(turn) {
+            entries.push(continuation_entry(&self.engine, &turn.address, id, &turn.key.key));
+        }
+        if entries.is_empty() {
+            return Ok(());
+        }
         self.engine.store(&self.user, entries, PutMode::Upsert).await.map(drop)
     }
 
@@ -61,7 +71,7 @@ impl GatewayState {
         ids: impl IntoIterator<Item = &'i str>,
     ) -> Result<(), Fault> {
         for id in ids {
-            if !access.is_open() && !is_owned(&self.engine, &self.sessions, access, id).await? {
+            if !access.is_open() && !is_owned(&self.engine, access, id).await? {
                 let message = "there is no response, item or conversation with this id that this key has received";
                 return Err(Fault::not_found(message));
             }
@@ -70,12 +80,9 @@ impl GatewayState {
     }
 }
 
-async fn is_owned(engine: &MemoryEngine, sessions: &SessionCache, access: &Access, id: &str) -> Result<bool> {
+async fn is_owned(engine: &MemoryEngine, access: &Access, id: &str) -> Result<bool> {
     for scope in access.scopes()? {
-        // The second is for responses to turns that were stored before there was a ledger.
-        if engine.get(&scope, record_id(&scope, id)?).await?.is_some()
-            || find_continuation(engine, sessions, &scope, id).await?.is_some()
-        {
+        if engine.get(&scope, record_id(&scope, id)?).await?.is_some() {
             return Ok(true);
         }
     }

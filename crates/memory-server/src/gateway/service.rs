@@ -12,7 +12,6 @@ use super::{
     api, openai,
     options::GatewayOptions,
     prompter::Prompter,
-    sessions::SessionCache,
     state::GatewayState,
     turn_writer::TurnWriter,
     upstream::{Upstream, Upstreams},
@@ -55,19 +54,10 @@ impl Gateway {
             Error::new(ErrorKind::Unsupported, "gateway", "no tokio runtime is running; create the gateway within one")
         })?;
         let upstreams = Upstreams::new(upstreams)?;
-        let sessions = Arc::new(SessionCache::new(options.max_sessions));
-        let prompter = Prompter::new(engine.clone(), Arc::clone(&sessions), &options)?;
-        let turns = TurnWriter::start(engine.clone(), Arc::clone(&sessions), &options, &runtime);
+        let prompter = Prompter::new(engine.clone(), &options)?;
+        let turns = TurnWriter::start(engine.clone(), &options, &runtime);
         let options = Arc::new(options);
-        Ok(Self(Arc::new(GatewayState {
-            upstreams,
-            prompter,
-            turns,
-            engine,
-            sessions,
-            options,
-            tasks: TaskTracker::new(),
-        })))
+        Ok(Self(Arc::new(GatewayState { upstreams, prompter, turns, engine, options, tasks: TaskTracker::new() })))
     }
 
     fn routes(&self) -> (Router, Section) {

@@ -10,7 +10,6 @@ use tokio_util::task::TaskTracker;
 use super::{
     options::GatewayOptions,
     prompter::Prompter,
-    sessions::SessionCache,
     turn_writer::TurnWriter,
     upstream::{Route, Upstreams},
 };
@@ -23,7 +22,6 @@ pub(super) struct GatewayState {
     pub(super) prompter: Prompter,
     pub(super) turns: TurnWriter,
     pub(super) engine: MemoryEngine,
-    pub(super) sessions: Arc<SessionCache>,
     pub(super) options: Arc<GatewayOptions>,
     /// The tasks of the exchanges in progress.
     pub(super) tasks: TaskTracker,

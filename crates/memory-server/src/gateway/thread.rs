@@ -166,23 +166,22 @@ impl Thread {
         self.exchanges.len().checked_sub(2).and_then(|i| self.exchanges.get(i))
     }
 
-    /// Returns the open exchange and the one before it as messages. The rest of a long history is not needed to
-    /// continue it.
-    pub(super) fn latest_messages(&self) -> Vec<ChatMessage> {
-        let start = self.exchanges.len().saturating_sub(2);
-        let exchanges = self.exchanges[start..].iter();
-        exchanges.flat_map(|exchange| exchange_messages(&exchange.user, &exchange.assistant)).collect()
-    }
-
     /// Returns the number of exchanges that contain a message of the user.
     pub(super) fn rounds(&self) -> u64 {
         self.exchanges.iter().filter(|exchange| !exchange.user.is_empty()).count() as u64
     }
 
-    /// Returns all texts of the conversation.
+    /// Returns all texts of the conversation, without a part of the reply to the last message of the user.
     pub(super) fn texts(&self) -> Vec<&str> {
-        let texts = self.exchanges.iter().flat_map(|exchange| [exchange.user.as_str(), exchange.assistant.as_str()]);
-        texts.filter(|text| !text.is_empty()).collect()
+        let Some((open, earlier)) = self.exchanges.split_last() else { return Vec::new() };
+        let earlier = earlier.iter().flat_map(|exchange| [exchange.user.as_str(), exchange.assistant.as_str()]);
+        earlier.chain([open.user.as_str()]).filter(|text| !text.is_empty()).collect()
+    }
+
+    /// Returns the messages of the user in the latest exchanges before the open one, oldest first.
+    pub(super) fn latest_words(&self, count: usize) -> impl Iterator<Item = &str> {
+        let end = self.exchanges.len().saturating_sub(1);
+        self.exchanges[end.saturating_sub(count)..end].iter().map(|exchange| exchange.user.as_str())
     }
 
     /// Returns the key of the open turn; `None` if there is no exchange.

@@ -12,8 +12,8 @@ use super::thread::{Exchange, TurnKey};
 
 /// The metadata key of a record's turn.
 pub(super) const TURN_KEY: &str = "turn";
-/// The metadata key of the response id of a reply.
-pub(super) const RESPONSE_ID: &str = "response";
+/// The metadata key of the scene of the session after the turn, if that differs from the scene of the turn: a label.
+pub(super) const SESSION_SCENE: &str = "session_scene";
 /// The metadata key of the exchange before the turn.
 pub(super) const FOLLOWS: &str = "follows";
 
@@ -26,9 +26,9 @@ pub(super) struct ChatTurn {
     /// The exchange before it, as the client sent it.
     pub(super) previous: Option<Exchange>,
     pub(super) scene: Option<String>,
+    /// The scene of the session after the message.
+    pub(super) session_scene: Option<String>,
     pub(super) model: Option<String>,
-    /// The id of the response, with which a later request can continue it.
-    pub(super) response_id: Option<String>,
     /// The memories that were injected.
     pub(super) injected: Vec<RecordId>,
     /// The reason why the reply is incomplete; `None` if it is complete.
@@ -122,6 +122,9 @@ impl ChatTurn {
         if let Some(follows) = &self.key.follows {
             metadata.insert(FOLLOWS.into(), json!(follows));
         }
+        if let Some(scene) = self.session_scene.as_ref().filter(|_| self.session_scene != self.scene) {
+            metadata.insert(SESSION_SCENE.into(), json!(scene));
+        }
         if let Some(request_id) = &self.request_id {
             metadata.insert(REQUEST_ID.into(), json!(request_id));
         }
@@ -132,9 +135,6 @@ impl ChatTurn {
         let mut metadata = self.metadata();
         if let Some(model) = &self.model {
             metadata.insert("model".into(), json!(model));
-        }
-        if let Some(id) = &self.response_id {
-            metadata.insert(RESPONSE_ID.into(), json!(id));
         }
         if let Some(reason) = self.partial_reason {
             metadata.insert("partial".into(), json!(reason));

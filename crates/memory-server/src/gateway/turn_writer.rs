@@ -5,6 +5,7 @@ mod pending;
 mod plan;
 mod retry;
 mod retry_queues;
+mod rounds;
 mod worker;
 
 use std::{sync::Arc, time::Duration};
@@ -17,7 +18,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::{options::GatewayOptions, sessions::SessionCache, turn::ChatTurn};
+use super::{options::GatewayOptions, turn::ChatTurn};
 use pending::{PendingWrite, report_lost};
 use retry_queues::RetryQueues;
 use worker::TurnWorker;
@@ -36,14 +37,9 @@ pub(super) struct TurnWriter {
 
 impl TurnWriter {
     /// Starts the task on this runtime. The task ends when the last clone of the writer is dropped.
-    pub(super) fn start(
-        engine: MemoryEngine,
-        sessions: Arc<SessionCache>,
-        options: &GatewayOptions,
-        runtime: &Handle,
-    ) -> Self {
+    pub(super) fn start(engine: MemoryEngine, options: &GatewayOptions, runtime: &Handle) -> Self {
         let (queue, entries) = mpsc::unbounded_channel();
-        runtime.spawn(Arc::new(TurnWorker { engine, sessions, retries: RetryQueues::default() }).run(entries));
+        runtime.spawn(Arc::new(TurnWorker { engine, retries: RetryQueues::default() }).run(entries));
         let permits = Arc::new(Semaphore::new(options.max_queued_turns.clamp(1, Semaphore::MAX_PERMITS)));
         Self { queue, permits, tracker: TaskTracker::new(), timeout: options.store_timeout }
     }

@@ -82,7 +82,7 @@ async fn list_users(State(state): State<InspectorState>, access: Access) -> Resu
     let mut found: BTreeMap<String, Summary> = BTreeMap::new();
     for scope in access.scopes()? {
         for group in state.engine.admin().record_groups(&scope).await? {
-            if let Some(user) = group.scope.user_name() {
+            if let Some(user) = group.scope.user_name().filter(|_| !group.kind.is_ledger()) {
                 add(&mut found, user.to_owned(), group.records, group.newest);
             }
         }
@@ -104,7 +104,8 @@ async fn list_users(State(state): State<InspectorState>, access: Access) -> Resu
 
 async fn list_addresses(State(state): State<InspectorState>, scoped: Scoped) -> Result<Json<Addresses>, Fault> {
     let mut found = BTreeMap::new();
-    for group in state.engine.admin().record_groups(&scoped.scope).await? {
+    let groups = state.engine.admin().record_groups(&scoped.scope).await?;
+    for group in groups.iter().filter(|group| !group.kind.is_ledger()) {
         let [agent, session, branch] =
             [group.scope.agent(), group.scope.session(), group.scope.branch()].map(|name| name.map(str::to_owned));
         add(&mut found, (agent, session, branch), group.records, group.newest);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use memory_engine::{Field, Filter, State, Timestamp, store::RecordGroup};
 
-use super::{error::Mem0Error, history, metadata, owner::MemoryOwner, row, service::Mem0};
+use super::{error::Mem0Error, metadata, owner::MemoryOwner, row, service::Mem0};
 use crate::access::Access;
 
 /// A user, agent, run or app with memories.
@@ -22,11 +22,10 @@ pub(super) struct Mem0Entity {
 impl Mem0 {
     /// Returns the entities that the key reaches, ordered by kind and name. Reads the counts of the store, no records.
     pub(super) async fn entities(&self, access: &Access) -> Result<Vec<Mem0Entity>, Mem0Error> {
-        let deletion_log = history::deletion_log_kind();
         let mut entities: BTreeMap<(usize, String), Mem0Entity> = BTreeMap::new();
         for scope in access.scopes()? {
             for group in self.engine.admin().record_groups(&scope).await? {
-                if group.kind != deletion_log {
+                if !group.kind.is_ledger() {
                     add_group(&mut entities, &group);
                 }
             }

@@ -231,13 +231,8 @@ impl Mem0 {
 
     /// Returns the filter for all records but the deletion log.
     pub(super) fn without_deletion_log() -> Filter {
-        Filter::ne(Field::Kind, deletion_log_kind().as_str())
+        Filter::ne(Field::Kind, Kind::ledger(DELETION_LOG).as_str())
     }
-}
-
-/// Returns the kind of the records in the deletion log.
-pub(super) fn deletion_log_kind() -> Kind {
-    Kind::ledger(DELETION_LOG)
 }
 
 /// Returns true if a fact is a negation.

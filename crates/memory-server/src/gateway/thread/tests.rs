@@ -37,18 +37,19 @@ fn tool_rounds_belong_to_their_question() {
 }
 
 #[test]
-fn the_latest_messages_continue_the_thread() {
+fn the_texts_before_the_open_reply_are_those_of_the_conversation() {
     let history = [("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "d"), ("user", "e"), ("user", "f")];
-    let texts =
-        |thread: &Thread| thread.latest_messages().into_iter().map(|message| message.text()).collect::<Vec<_>>();
-    assert_eq!(texts(&thread(&history)), ["c", "d", "e\nf"]);
-    assert_eq!(texts(&thread(&[("assistant", "hello"), ("user", "a")])), ["hello", "a"]);
-    assert!(texts(&Thread::default()).is_empty());
+    let told = thread(&history);
+    assert_eq!(told.texts(), ["a", "b", "c", "d", "e\nf"]);
+    assert_eq!(told.latest_words(1).collect::<Vec<_>>(), ["c"]);
+    assert_eq!(told.latest_words(9).collect::<Vec<_>>(), ["a", "c"]);
+    let continued = thread(&[&history[..], &[("assistant", "half a rep")]].concat());
+    assert_eq!((continued.texts(), continued.latest_words(1).next()), (told.texts(), Some("c")));
+    assert_eq!(thread(&[("assistant", "hello"), ("user", "a")]).texts(), ["hello", "a"]);
+    assert!(Thread::default().texts().is_empty() && Thread::default().latest_words(1).next().is_none());
     // An answer with nothing but thoughts does not end an exchange.
     let thoughts = [("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "<think>x</think>"), ("user", "d")];
-    assert_eq!(texts(&thread(&thoughts)), ["a", "b", "c\nd"]);
-    let latest = thread(&history).latest_messages();
-    assert_eq!(Thread::of(&latest).open_exchange(), thread(&history).open_exchange());
+    assert_eq!(thread(&thoughts).texts(), ["a", "b", "c\nd"]);
 }
 
 #[test]

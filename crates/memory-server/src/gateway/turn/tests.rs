@@ -16,7 +16,7 @@ fn turn(user: &str, assistant: &str) -> ChatTurn {
         scene: Some("daily".into()),
         model: Some("m".into()),
         injected: Vec::new(),
-        response_id: None,
+        session_scene: Some("daily".into()),
         partial_reason: None,
         asked_at: Timestamp::from_micros(AT),
         answered_at: None,

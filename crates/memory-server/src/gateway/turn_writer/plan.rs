@@ -16,7 +16,7 @@ use super::{
     worker::TurnWorker,
 };
 use crate::gateway::{
-    sessions::{LastTurn, read_last_turn},
+    sessions::read_latest_turn,
     thread::{Exchange, exchange_key},
     turn::{ChatTurn, StoredTurn, record_ids},
 };
@@ -28,7 +28,10 @@ type TransactionKey = (Scope, Option<Arc<Actor>>);
 #[derive(Debug)]
 struct WritePlan {
     records: Vec<Record>,
-    round: u32,
+    /// The round after the latest turn of the session; `None` if the round follows from the turn or the one before it.
+    next_round: Option<u32>,
+    /// True if the turn follows or repeats the latest one, so that it replaces no other turn.
+    replaces_none: bool,
     /// The key of the stored exchange whose reply is replaced by another one.
     former_exchange: Option<String>,
 }
@@ -36,7 +39,8 @@ struct WritePlan {
 /// The outcome of writing a turn.
 #[derive(Debug, Clone)]
 pub(super) struct TurnWriteOutcome {
-    round: u32,
+    next_round: Option<u32>,
+    replaces_none: bool,
     /// The key of the stored exchange whose reply was replaced by another one.
     former_exchange: Option<String>,
     /// True if the store refused records because they have been deleted.
@@ -111,10 +115,11 @@ impl TurnWorker {
             parent_user: found.next().flatten(),
             parent_reply: found.next().flatten(),
         };
-        let round = match stored.round() {
-            Some(round) => round,
-            None => self.last_turn(&turn.address).await?.round + 1,
-        };
+        let latest = read_latest_turn(&self.engine, &turn.address, turn.asked_at).await?;
+        let replaces_none =
+            latest.key.is_some() && (latest.key == turn.key.parent || latest.key.as_ref() == Some(&turn.key.key));
+        let known_round = stored.round();
+        let round = known_round.unwrap_or(latest.round + 1);
         let retracted = self.retracted_by_others(turn, &stored).await?;
         // Without a new reply, the stored one stays.
         let new_reply = &turn.exchange.assistant;
@@ -125,17 +130,8 @@ impl TurnWorker {
             .map(|reply| exchange_key(&Exchange { user: turn.exchange.user.clone(), assistant: reply.text.clone() }));
         let mut records = turn.records(stored, round);
         records.retain(|record| !retracted.contains(&record.id));
-        Ok(WritePlan { records, round, former_exchange })
-    }
-
-    /// Returns the latest turn of a session, from the cache or from the store.
-    async fn last_turn(&self, address: &Scope) -> Result<LastTurn> {
-        if let Some(last) = self.sessions.last_turn(address) {
-            return Ok(last);
-        }
-        let (last, _) = read_last_turn(&self.engine, address).await?;
-        self.sessions.set_last_turn(address, last.clone());
-        Ok(last)
+        let next_round = known_round.is_none().then_some(round);
+        Ok(WritePlan { records, next_round, replaces_none, former_exchange })
     }
 
     /// Retracts the turns that a stored turn replaces, and reports that it is stored. In this order, because the client
@@ -143,13 +139,13 @@ impl TurnWorker {
     pub(super) async fn finish(&self, pending: PendingWrite, outcome: TurnWriteOutcome) {
         count_turn(if outcome.blocked { "blocked" } else { "stored" });
         let PendingWrite { turn, audit: _, stored, _permit, _tracked } = pending;
-        let last_turn = self.sessions.last_turn(&turn.address);
-        self.sessions.set_last_turn(&turn.address, LastTurn { round: outcome.round, key: Some(turn.key.key.clone()) });
-        // A turn that follows or repeats the latest one replaces no other turn.
-        let last_key = last_turn.and_then(|last| last.key);
-        let replaces_none =
-            last_key.is_some() && (last_key == turn.key.parent || last_key.as_ref() == Some(&turn.key.key));
-        if !replaces_none {
+        if let Some(round) = outcome.next_round {
+            let separated = with_store_timeout(self.separate_round(&turn.address, round)).await;
+            if let Err(error) = separated {
+                tracing::warn!(id = turn.request_id(), %error, "a round that two servers gave cannot be changed");
+            }
+        }
+        if !outcome.replaces_none {
             let retracted = with_store_timeout(self.retract_replaced_turns(&turn, outcome.former_exchange)).await;
             if let Err(error) = retracted {
                 tracing::warn!(id = turn.request_id(), %error, "turns that a client replaced could not be retracted");
@@ -163,7 +159,8 @@ impl TurnWorker {
 impl WritePlan {
     fn outcome(&self, blocked: &BTreeSet<RecordId>) -> TurnWriteOutcome {
         TurnWriteOutcome {
-            round: self.round,
+            next_round: self.next_round,
+            replaces_none: self.replaces_none,
             former_exchange: self.former_exchange.clone(),
             blocked: self.records.iter().any(|record| blocked.contains(&record.id)),
         }

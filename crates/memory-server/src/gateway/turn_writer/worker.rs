@@ -6,7 +6,6 @@ use memory_engine::MemoryEngine;
 use tokio::sync::mpsc;
 
 use super::{pending::PendingWrite, retry_queues::RetryQueues};
-use crate::gateway::sessions::SessionCache;
 
 /// Maximum number of turns per transaction.
 const BATCH_TURNS: usize = 64;
@@ -15,7 +14,6 @@ const BATCH_TURNS: usize = 64;
 #[derive(Debug)]
 pub(super) struct TurnWorker {
     pub(super) engine: MemoryEngine,
-    pub(super) sessions: Arc<SessionCache>,
     pub(super) retries: RetryQueues,
 }
 

@@ -186,17 +186,17 @@ async fn a_request_that_stores_nothing_is_continued_as_well() {
 }
 
 #[tokio::test]
-async fn a_retracted_response_is_not_continued() {
+async fn a_retracted_reply_is_no_message_of_the_conversation() {
     let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
     let before = Chat::of(Served::with_both_upstreams(engine.clone(), patient_options()).await);
     let first = before.get("v1/responses", &json!({ "model": "native-echo", "input": "我住在柏林" }), &OWNER).await;
     let reply = before.turns("monday").await.pop().unwrap();
     engine.history().retract(&lin(), &[reply.id], "edited").await.unwrap();
-    // The cache of a new server is empty.
     let after = Chat::of(Served::with_both_upstreams(engine, patient_options()).await);
     let body = json!({ "model": "native-echo", "input": "我养猫", "previous_response_id": first.json()["id"] });
     let second = after.get("v1/responses", &body, &[("x-user-id", "lin")]).await;
-    assert_ne!(second.header("x-memory-session"), "monday");
+    assert_eq!(second.header("x-memory-session"), "monday");
+    assert_eq!(texts(after.turns("monday").await), ["我住在柏林", "我养猫", "好的: 我养猫"]);
 }
 
 #[tokio::test]

@@ -10,5 +10,6 @@ mod prompts;
 mod regeneration;
 mod requests;
 mod scenes;
+mod servers;
 mod storing;
 mod streams;
