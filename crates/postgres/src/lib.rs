@@ -13,7 +13,6 @@ mod queue;
 mod reconcile;
 mod records;
 mod residue;
-mod sharded;
 mod store;
 mod synonyms;
 mod vectors;
@@ -32,7 +31,6 @@ pub use memory_engine_sql::options::{Mismatch, StoreOptions};
 pub use options::PostgresOptions;
 pub use records::explain::Lookup;
 pub use residue::find_residue;
-pub use sharded::ShardedStore;
 pub use store::PostgresStore;
 
 /// The database driver. [`PostgresStore::from_pool`] takes one of its pools.

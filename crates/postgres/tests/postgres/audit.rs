@@ -6,7 +6,7 @@ use memory_engine_core::{
     RecordId, RecordStore, Scope, Timestamp,
     audit::{Actor, AuditAction, AuditEvent, AuditLog, AuditProblem, verify_chain},
 };
-use memory_engine_postgres::{PostgresStore, ShardedStore};
+use memory_engine_postgres::PostgresStore;
 use sqlx::{AssertSqlSafe, Connection};
 
 use crate::fixtures::{Database, lin};
@@ -105,11 +105,4 @@ pub(crate) async fn several_stores_continue_one_chain(database: &Database) {
     }
     let verification = verify_chain(&*log(&one), TENANT, None).await.unwrap();
     assert_eq!((verification.problems, verification.entries), (Vec::new(), 100));
-}
-
-pub(crate) async fn a_sharded_store_has_its_log_in_the_first_database(database: &Database) {
-    let sharded = ShardedStore::new(vec![database.open().await]).unwrap();
-    sharded.audit_log().unwrap().append(TENANT, vec![event()]).await.unwrap();
-    let first = database.open().await;
-    assert_eq!(log(&first).chain(TENANT).await.unwrap().head.sequence, 1);
 }

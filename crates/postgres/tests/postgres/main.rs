@@ -58,7 +58,6 @@ fn main() {
         changed_and_removed_entries_are_found,
         a_log_whose_chain_was_removed_continues_after_its_latest_entry,
         several_stores_continue_one_chain,
-        a_sharded_store_has_its_log_in_the_first_database,
     ));
     trials.extend(trials!(has_url, leases:
         closing_a_store_releases_its_leases,
@@ -136,7 +135,6 @@ fn main() {
         sequential_calls_share_one_connection,
         a_server_without_required_tls_is_refused,
         a_replica_answers_reads,
-        a_killed_shard_affects_only_its_users,
     ));
     libtest_mimic::run(&arguments, trials).exit();
 }

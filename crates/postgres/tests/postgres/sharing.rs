@@ -9,7 +9,7 @@ use memory_engine_core::{
     ErrorKind, Job, JobQueue, Outcome, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Write,
 };
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
-use memory_engine_postgres::{PostgresOptions, PostgresStore, ShardedStore};
+use memory_engine_postgres::{PostgresOptions, PostgresStore};
 use memory_engine_vector_store::{VectorEntry, VectorStore};
 use sqlx::{Connection, postgres::PgPoolOptions};
 
@@ -327,57 +327,6 @@ pub(crate) async fn a_replica_answers_reads(_: &Database) {
     assert_eq!(count_keyword_hits(&store, &lin(), "words").await, 2, "the primary answers");
     store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
     assert_eq!(count_keyword_hits(&store, &lin(), "words").await, 3);
-}
-
-/// Users are spread over two servers, and one of them is killed.
-pub(crate) async fn a_killed_shard_affects_only_its_users(_: &Database) {
-    let mut servers = [Server::new("-c fsync=off"), Server::new("-c fsync=off")];
-    let mut shards = Vec::new();
-    for server in &servers {
-        let options = server_options().with_acquire_timeout(Duration::from_secs(2));
-        shards.push(PostgresStore::connect_with(&server.url(), store_options(), options).await.unwrap());
-    }
-    let store = ShardedStore::new(shards).unwrap();
-    let users: Vec<Scope> = (0..12).map(|n| Scope::user(format!("user {n}")).unwrap()).collect();
-    for user in &users {
-        store.put(user, vec![write(&turn(user, "some words"))]).await.unwrap();
-    }
-    let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
-    assert_eq!(store.stats(&tenant).await.unwrap().records, 12);
-    assert_eq!(store.scan(&tenant, &ScanQuery::oldest(9)).await.unwrap_err().kind(), ErrorKind::Unsupported);
-    assert_eq!(store.claim(Job::Embedding, 99, Duration::ZERO).await.unwrap().len(), 12);
-    // A worker completes the jobs of all users in one call.
-    let pending = store.claim(Job::Embedding, 99, Duration::from_secs(60)).await.unwrap();
-    let entry = |pending: memory_engine_core::Pending| VectorEntry::new(pending.record.into(), vector(1));
-    let done: Vec<_> = pending.iter().map(memory_engine_core::Pending::done).collect();
-    let entries: Vec<_> = pending.into_iter().map(entry).collect();
-    VectorStore::upsert(&store, &tenant, &entries).await.unwrap();
-    assert!(store.complete(&done).await.unwrap().iter().all(|fresh| *fresh));
-    let writes_to_both = users.iter().map(|user| write(&turn(user, "words"))).collect();
-    assert_eq!(store.put(&tenant, writes_to_both).await.unwrap_err().kind(), ErrorKind::Unsupported);
-    let shard_of = |user: &Scope| format!("{:?}", store.shard(user).unwrap());
-    let first = shard_of(&users[0]);
-    let (dead, alive): (Vec<&Scope>, Vec<&Scope>) = users.iter().partition(|user| shard_of(user) == first);
-    assert!(dead.len() > 2 && alive.len() > 2, "{} and {}", dead.len(), alive.len());
-    let killed = servers.iter().position(|server| first.contains(&server.port().to_string())).unwrap();
-    servers[killed].kill();
-    let words = KeywordQuery::new(vec![Clause::term("words")], 9);
-    for user in &alive {
-        assert_eq!(KeywordStore::search(&store, user, &words).await.unwrap().len(), 1);
-        store.put(user, vec![write(&turn(user, "more words"))]).await.unwrap();
-    }
-    for user in &dead[..2] {
-        let e = KeywordStore::search(&store, user, &words).await.unwrap_err();
-        assert_eq!((e.kind(), e.is_transient()), (ErrorKind::Unavailable, true), "{e}");
-    }
-    let pending = store.claim(Job::Embedding, 99, Duration::from_secs(60)).await.unwrap();
-    assert_eq!(pending.len(), alive.len(), "jobs of the other users continue");
-    let done: Vec<_> = pending.iter().map(memory_engine_core::Pending::done).collect();
-    assert!(store.complete(&done).await.unwrap().iter().all(|fresh| *fresh));
-    servers[killed].start();
-    for user in &users {
-        assert!(!KeywordStore::search(&store, user, &words).await.unwrap().is_empty(), "{user} is back");
-    }
 }
 
 /// Selects the settings that the store changes for its calls.
