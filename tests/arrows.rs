@@ -116,7 +116,8 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("kelivo-gateway", &["", "server"]),
     ("market-evidence", &["", "evidence", "server"]),
     ("quickstart", &["", "server"]),
-    ("sillytavern-mem0", &["", "server"]),
+    // For a feature of it.
+    ("sillytavern-mem0", &["", "http-models", "server"]),
     ("story-memory", &["", "server", "story"]),
     ("memory-engine-tests", &[""]),
     // Calls every reader of foreign input.

@@ -381,8 +381,8 @@ impl Builder {
     /// # Errors
     /// Those of opening the store (`NotFound`, `Unavailable`, `SchemaMismatch` …); `DimensionMismatch` if the vectors
     /// of the store are of another space than the embedder's; `Unsupported` outside of a tokio runtime, or on one
-    /// without timers; `InvalidInput` without a store, with more than one, and for recall options or a scene policy that
-    /// are not valid.
+    /// without timers; `InvalidInput` without a store, with more than one, and for recall options or a scene policy
+    /// that are not valid.
     pub async fn build(mut self) -> Result<MemoryEngine> {
         check_timers("build")?;
         self.options.validate()?;

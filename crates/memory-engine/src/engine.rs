@@ -2,15 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
-use memory_engine_core::{
-    RecordStore,
-    audit::{Actor, AuditContext, in_context},
-};
+use memory_engine_core::audit::{Actor, AuditContext, in_context};
 use memory_engine_curation::Curation;
+use memory_engine_databases::TransferEnd;
 use memory_engine_enrichment::Enrichment;
 use memory_engine_indexing::IndexedStore;
 use memory_engine_recall::RecallPipeline;
-use memory_engine_vector_store::VectorStore;
 
 /// A handle on long-term memory. Cloning it is cheap and gives another handle on the same memory.
 ///
@@ -85,10 +82,6 @@ impl MemoryEngine {
         actor.map(Arc::unwrap_or_clone).unwrap_or_default()
     }
 
-    pub(crate) fn own_actor(&self) -> Option<&Arc<Actor>> {
-        self.actor.as_ref()
-    }
-
     pub(crate) fn indexed_store(&self) -> &Arc<IndexedStore> {
         self.parts.curation.indexed_store()
     }
@@ -104,19 +97,21 @@ impl MemoryEngine {
     pub(crate) fn curation(&self) -> &Curation {
         &self.parts.curation
     }
-
-    pub(crate) fn record_store(&self) -> &Arc<dyn RecordStore> {
-        self.indexed_store().records()
-    }
-
-    pub(crate) fn vectors(&self) -> &Arc<dyn VectorStore> {
-        self.indexed_store().vectors()
-    }
 }
 
 /// Reading memories, for what is made of an engine: injections and contexts.
 impl AsRef<RecallPipeline> for MemoryEngine {
     fn as_ref(&self) -> &RecallPipeline {
         self.recall_pipeline()
+    }
+}
+
+impl TransferEnd for MemoryEngine {
+    fn curation(&self) -> &Curation {
+        self.curation()
+    }
+
+    fn actor(&self) -> Option<&Arc<Actor>> {
+        self.actor.as_ref()
     }
 }

@@ -56,7 +56,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
-        verb!("record_groups", scope, {}, self.engine.record_store().record_groups(scope))
+        verb!("record_groups", scope, {}, self.engine.indexed_store().records().record_groups(scope))
     }
 
     /// Counts the records within `scope`, in any state, by the period in which they occurred and by kind, for charts.
@@ -65,7 +65,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
-        verb!("period_counts", scope, {}, self.engine.record_store().period_counts(scope, periods))
+        verb!("period_counts", scope, {}, self.engine.indexed_store().records().period_counts(scope, periods))
     }
 
     /// Returns the index terms of each text, in the same order.
@@ -97,7 +97,7 @@ impl Admin {
     /// The store's error.
     pub async fn remove_records(&self, scope: &Scope, ids: &[RecordId]) -> Result<ForgetReport> {
         let report = self.engine.forget(scope, Forget::Linked { ids: ids.to_vec(), turns: LinkedTurns::Keep }).await?;
-        self.engine.record_store().remove_tombstones(scope, ids).await?;
+        self.engine.indexed_store().records().remove_tombstones(scope, ids).await?;
         Ok(report)
     }
 }
@@ -259,7 +259,7 @@ impl Admin {
     /// `DimensionMismatch` for a vector of another dimension; the store's error.
     pub async fn search_vectors(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
         let note = |span: &Span, hits: &Vec<Hit>| _ = span.record("hits", hits.len());
-        let work = self.engine.vectors().search(scope, query);
+        let work = self.engine.indexed_store().vectors().search(scope, query);
         verb!("admin.search_vectors", scope, { limit = query.limit, hits = Empty }, work, note)
     }
 
@@ -293,7 +293,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn generations(&self) -> Result<Option<Generations>> {
-        let Some(store) = self.engine.vectors().generations() else { return Ok(None) };
+        let Some(store) = self.engine.indexed_store().vectors().generations() else { return Ok(None) };
         verb!("admin.generations", {}, store.generations()).map(Some)
     }
 
@@ -315,7 +315,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn drop_second_generation(&self) -> Result<Option<String>> {
-        let Some(store) = self.engine.vectors().generations() else { return Ok(None) };
+        let Some(store) = self.engine.indexed_store().vectors().generations() else { return Ok(None) };
         verb!("admin.drop_second_generation", {}, store.drop_second())
     }
 }
@@ -341,7 +341,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
-        let work = self.engine.record_store().tombstones(scope, after, limit);
+        let work = self.engine.indexed_store().records().tombstones(scope, after, limit);
         verb!("admin.tombstones", scope, { limit = limit }, work)
     }
 

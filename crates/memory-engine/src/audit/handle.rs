@@ -85,7 +85,7 @@ impl Audit {
 
     fn log(&self) -> Result<Arc<dyn AuditLog>> {
         self.engine.indexed_store().check_open("audit")?;
-        self.engine.record_store().audit_log().ok_or_else(|| {
+        self.engine.indexed_store().records().audit_log().ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, "audit", "this store has no audit log; use SQLite, Postgres or memory")
         })
     }

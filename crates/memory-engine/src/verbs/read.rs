@@ -123,7 +123,7 @@ impl MemoryEngine {
     /// # Errors
     /// The store's error.
     pub async fn stats(&self, scope: &Scope) -> Result<Stats> {
-        verb!("stats", scope, {}, self.record_store().stats(scope))
+        verb!("stats", scope, {}, self.indexed_store().records().stats(scope))
     }
 }
 
