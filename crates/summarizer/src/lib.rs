@@ -19,8 +19,8 @@ mod window;
 pub use chunk::{CHUNKER, Chunker};
 pub use echo::is_echo;
 pub use fact::{
-    Cardinality, ChatFacts, ExtractedFact, FactEvidence, FactExtractor, FactKind, FactPatterns, FactTopic, Facts,
-    Polarity, RuleFacts, render,
+    Cardinality, ChatFacts, ExtractedFact, FactEvidence, FactExtractor, FactKind, FactPatterns, Facts, Polarity,
+    RuleFacts, render,
 };
 pub use memory_engine_core::fact_keys;
 pub use memory_engine_text::sentences;

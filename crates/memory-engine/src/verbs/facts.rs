@@ -1,7 +1,6 @@
 //! Facts: statements about a person, with the time in which each holds and the records that state it.
 
 mod contradiction;
-mod topic_facts;
 
 use std::future::IntoFuture;
 
@@ -16,7 +15,6 @@ pub use memory_engine_summarizer::{FactEvidence, FactKind, Polarity, render};
 
 pub use self::contradiction::contradict;
 
-use self::topic_facts::{is_of_topic, topics_of};
 use crate::engine::MemoryEngine;
 
 /// A statement about a person, with the time in which it holds.
@@ -201,38 +199,6 @@ impl FactQuery {
     pub async fn records(self) -> Result<Vec<Record>> {
         let pairs = self.run().await?;
         Ok(pairs.into_iter().map(|(record, _)| record).collect())
-    }
-
-    /// Returns the records of the facts that a question asks for by its topic, newest first: the jobs of the user's
-    /// sister for "What does my sister do?". The topics and their words are built in, in Chinese and English; no model
-    /// is used. A question without such a topic gets no facts.
-    ///
-    /// ```
-    /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// memory.remember(&lin, "My sister is a nurse in Lyon.").await?;
-    /// memory.drain(&lin, |_| ()).await?;
-    ///
-    /// let facts = memory.facts(&lin).records_for("What does my sister do for a living?").await?;
-    /// assert_eq!(facts[0].text, "The user's sister works as a nurse.");
-    /// assert!(memory.facts(&lin).records_for("What does a plumber do?").await?.is_empty());
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn records_for(self, question: &str) -> Result<Vec<Record>> {
-        let topics = topics_of(question);
-        if topics.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut facts = self.records().await?;
-        facts.retain(|record| is_of_topic(record, &topics));
-        facts.reverse();
-        Ok(facts)
     }
 
     async fn run(self) -> Result<Vec<(Record, Fact)>> {

@@ -443,9 +443,6 @@ async fn a_question_gets_the_facts_of_its_topic() {
         let message = IncomingMessage { round: 4, scene: "daily", text: "What does a plumber do for a living?" };
         let unrelated = injector.inject(&lin(), &message).await;
         assert!(!unrelated.text.contains("nurse"), "{unrelated:?}");
-        let facts = memory.facts(&lin()).records_for("Where does my sister live?").await.unwrap();
-        assert!(facts.iter().any(|fact| fact.text.contains("昆明")), "{facts:?}");
-        assert!(memory.facts(&lin()).records_for("我在昆明住得很好").await.unwrap().is_empty());
     }
 }
 
