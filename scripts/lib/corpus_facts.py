@@ -41,7 +41,7 @@ def compare(lines):
         count = lambda table: table[key].split("\t")[2] if key in table else "0"  # noqa: E731
         print(key.replace("\t", " "), f"{count(old)} -> {count(new)}" if count(old) != count(new) else "other facts")
     if changed:
-        sys.exit("corpus-facts: read the changed facts (--show RULE), then --write, and commit the table with the rules")
+        sys.exit("corpus-facts: read the changed facts (--show RULE), then --write, and commit the table")
     print(f"corpus-facts: {len(lines)} lines are as reviewed")
 
 
