@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{Builder, Database, ErrorKind, MemoryEngine, Scope, admin::Mismatch};
+use memory_engine::{Database, ErrorKind, MemoryEngine, Scope, admin::Mismatch};
 use memory_engine_server::local_zone;
 
 use crate::{
@@ -58,7 +58,7 @@ pub(crate) async fn open_database_without_indexes(database: &Database) -> Result
 }
 
 async fn open_leaving_indexes(database: &Database, options: EngineOptions) -> Result<MemoryEngine> {
-    let builder = MemoryEngine::builder().database(database.clone()).on_mismatch(Mismatch::Leave).background(false);
+    let builder = MemoryEngine::builder().on_mismatch(Mismatch::Leave).background(false);
     options.configure(builder, database)?.build().await.with_context(|| database.to_string())
 }
 
@@ -74,10 +74,6 @@ pub(crate) struct StoreArgs {
 impl StoreArgs {
     pub(crate) fn new(database: impl Into<DatabaseArgs>, embedder: EmbedderArgs) -> Self {
         Self { database: database.into(), embedder }
-    }
-
-    async fn builder(&self, database: &Database) -> Result<Builder> {
-        self.embedder.configure(MemoryEngine::builder().database(database.clone())).await
     }
 
     /// Opens the database; creates it if it does not exist.
@@ -104,7 +100,7 @@ impl StoreArgs {
     async fn build(&self, options: EngineOptions, background: bool) -> Result<MemoryEngine> {
         let database = self.database.database()?;
         let context = || database.to_string();
-        let builder = options.clone().configure(self.builder(&database).await?, &database)?;
+        let builder = options.clone().configure(self.embedder.configure(MemoryEngine::builder()).await?, &database)?;
         match builder.background(background).build().await {
             Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.is_auto() => {
                 let engine = Self::open_with_built_in_embedder(options, &database, background).await;
@@ -122,8 +118,8 @@ impl StoreArgs {
         background: bool,
     ) -> Option<MemoryEngine> {
         for embedder in EmbedderArgs::built_in() {
-            let builder = MemoryEngine::builder().database(database.clone());
-            let builder = options.clone().configure(embedder.configure(builder).await.ok()?, database).ok()?;
+            let builder = embedder.configure(MemoryEngine::builder()).await.ok()?;
+            let builder = options.clone().configure(builder, database).ok()?;
             if let Ok(engine) = builder.background(background).build().await {
                 return Some(engine);
             }

@@ -104,7 +104,7 @@ impl EngineOptions {
         self
     }
 
-    /// Applies the options to a builder for this database.
+    /// Applies the options and this database to a builder.
     ///
     /// # Errors
     /// If the reranker has no key or no model. If the screening policy in the environment is not valid.
@@ -119,15 +119,17 @@ impl EngineOptions {
         if let Some(clock) = self.clock {
             builder = builder.clock(clock);
         }
-        if let (Some(bytes), Some(path)) = (self.page_cache, database.path()) {
-            let options = SqliteOptions::default().with_cache_bytes(bytes);
-            // The options replace those that the builder has derived from the database.
-            let options = match database.key() {
-                Some(key) => options.with_encryption_key(key.clone()),
-                None => options,
-            };
-            builder = builder.sqlite_with(path, options);
-        }
+        builder = match (self.page_cache, database.path()) {
+            (Some(bytes), Some(path)) => {
+                let options = SqliteOptions::default().with_cache_bytes(bytes);
+                let options = match database.key() {
+                    Some(key) => options.with_encryption_key(key.clone()),
+                    None => options,
+                };
+                builder.sqlite_with(path, options)
+            }
+            _ => builder.database(database.clone()),
+        };
         if let Some(rewrite) = self.rewrite {
             builder = builder.rewrite(rewrite);
         }

@@ -9,7 +9,7 @@ use std::{env, path::PathBuf, sync::Arc};
 use anyhow::Result;
 use clap::Parser;
 use memory_engine::{
-    Builder, Clock, Database, EnrichmentOptions, Forget, MemoryEngine, Scope, SystemClock,
+    Clock, Database, EnrichmentOptions, Forget, MemoryEngine, Scope, SystemClock,
     synonyms::{SEED, groups_from_toml},
     testing::ManualClock,
 };
@@ -77,7 +77,10 @@ async fn main() -> Result<()> {
 }
 
 async fn open(db: Option<Database>, clock: Arc<dyn Clock>, background: bool) -> Result<MemoryEngine> {
-    let builder =
-        MemoryEngine::builder().in_memory().clock(clock).enrichment(EnrichmentOptions::rules()?).background(background);
-    Ok(db.into_iter().fold(builder, Builder::database).build().await?)
+    let builder = MemoryEngine::builder().clock(clock).enrichment(EnrichmentOptions::rules()?).background(background);
+    let builder = match db {
+        Some(database) => builder.database(database),
+        None => builder.in_memory(),
+    };
+    Ok(builder.build().await?)
 }

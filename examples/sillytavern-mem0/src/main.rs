@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use chat::{Chat, FrontEnd, apply_settings};
 use clap::Parser;
 use memory_engine::{
-    Builder, Clock, Database, EnrichmentOptions, Forget, MemoryEngine, Scope, SystemClock,
+    Clock, Database, EnrichmentOptions, Forget, MemoryEngine, Scope, SystemClock,
     http_models::{HttpChatModel, HttpClient, HttpOptions, Mem0Client, Mem0Owner, Secret},
     llm::ChatModel,
     testing::ManualClock,
@@ -64,9 +64,12 @@ async fn main() -> Result<()> {
     let (url, key) = match &args.mem0 {
         Some(url) => (url.clone(), env::var("MEM0_API_KEY").ok().map(Secret::new)),
         None => {
-            let builder =
-                MemoryEngine::builder().in_memory().clock(clock.clone()).enrichment(EnrichmentOptions::rules()?);
-            let engine = args.db.into_iter().fold(builder, Builder::database).build().await?;
+            let builder = MemoryEngine::builder().clock(clock.clone()).enrichment(EnrichmentOptions::rules()?);
+            let builder = match args.db {
+                Some(database) => builder.database(database),
+                None => builder.in_memory(),
+            };
+            let engine = builder.build().await?;
             if !args.chat {
                 engine.forget(&Scope::user(user)?, Forget::Everything).await?;
             }
