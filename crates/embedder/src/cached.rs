@@ -187,7 +187,7 @@ mod tests {
             |vectors| vectors.into_iter().skip(1).collect(),
             |vectors| vectors.iter().chain(&vectors).cloned().collect(),
             |_| Vec::new(),
-            |vectors| vectors.into_iter().rev().enumerate().map(|(n, v)| if n == 0 { shorten(v) } else { v }).collect(),
+            |vectors| vec![vectors[0].clone(), Embedding::new(vec![1.0; 4]).unwrap()],
         ];
         for spoil in spoils {
             let cached = CachedEmbedder::new(SpoiledEmbedder { inner: CountingEmbedder::default(), spoil }, 1 << 20);
@@ -196,10 +196,6 @@ mod tests {
             let right = futures::executor::block_on(HashEmbedder::default().embed(&["one", "two"], Purpose::Document));
             assert_eq!(embed(&["one", "two"]).unwrap(), right.unwrap());
         }
-    }
-
-    fn shorten(vector: Embedding) -> Embedding {
-        Embedding::new(vector.values()[..4].to_vec()).unwrap()
     }
 
     #[test]
