@@ -15,7 +15,7 @@ use crate::{database::Database, stores::Stores};
 #[cfg(feature = "postgres")]
 use crate::{database::DatabaseUrl, runtime::check_network};
 
-/// What an engine stores in. Default: memory.
+/// What an engine stores in. The default value is a store in memory.
 #[derive(Debug, Default)]
 pub struct Backend(BackendKind);
 
@@ -65,7 +65,7 @@ impl Backend {
         Self(BackendKind::PostgresPool(pool, Box::new(options)))
     }
 
-    /// Opens the stores. Those in memory use the clock and the space of the options.
+    /// Opens the stores. Those in memory use the clock and the space of the options; stores of the caller ignore them.
     ///
     /// # Errors
     /// Those of the store; `InvalidInput` for an unknown address; `Unsupported` if a feature is off.

@@ -11,7 +11,7 @@ use crate::worker::Worker;
 /// Interval of checks whether another process has finished its claimed jobs.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Time after an error of a service until [`Worker::drain`] returns it, unless an item gets done: three retries.
+/// Time after an error of a service until [`Worker::drain`] returns it, unless fewer items are queued: three retries.
 const MAX_OUTAGE: Duration = Duration::from_secs(4);
 
 /// The progress of a call that does queued work.
@@ -28,7 +28,8 @@ impl Worker {
     /// number of items that were queued.
     ///
     /// Waits for items that another process has claimed. An item whose record is at fault becomes a dead letter after
-    /// five attempts. The error of an unreachable service is returned after 4 seconds without a finished item.
+    /// five attempts. The error of an unreachable service is returned after 4 seconds in which the number of queued items
+    /// has not become smaller.
     ///
     /// # Errors
     /// The error of the embedder or the store; `Closed` once the worker stops. What was indexed before stays.
@@ -54,7 +55,7 @@ impl Worker {
             if remaining < fewest {
                 (outage, fewest) = (None, remaining);
             }
-            // The queue decides when a job is due again.
+            // A failed job is due again after a delay, which its entry in the queue has.
             match outcome {
                 Ok(_) => {}
                 Err(error) if error.is_transient() => _ = outage.get_or_insert((error, Instant::now())),

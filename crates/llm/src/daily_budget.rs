@@ -18,8 +18,9 @@ const TOKEN_BYTES: u64 = 4;
 /// Calls a model until its tokens of the day (UTC) are used. Later calls of the day fail with `RateLimited`, and do not
 /// reach the service.
 ///
-/// Counts the tokens that the service reports, or a quarter of the bytes of messages and reply. A call that begins
-/// below the limit is completed. The count belongs to this value: another process, and a restart, begin at 0.
+/// Counts the tokens that the service reports, or a quarter of the bytes of messages and reply; of a
+/// [stream](ChatModel::stream) only the messages. A call that begins below the limit is completed. The count belongs to
+/// this value: another process, and a restart, begin at 0.
 #[derive(Debug, Clone)]
 pub struct DailyBudget {
     model: Arc<dyn ChatModel>,
@@ -68,23 +69,25 @@ impl ChatModel for DailyBudget {
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply> {
         self.check()?;
-        let result = self.model.complete(request).await;
-        let reported = result.as_ref().ok().and_then(|reply| reply.usage);
-        let asked = request.messages.iter().map(|message| message.content.len()).sum::<usize>();
-        let answered = result.as_ref().map_or(0, |reply| reply.text.len());
-        // A call that failed may be charged.
-        let estimated = (asked + answered) as u64 / TOKEN_BYTES;
-        self.add(reported.map_or(estimated, |usage| usage.input_tokens + usage.output_tokens));
-        result
+        // Counted before the call: a call that is dropped or fails may be charged.
+        let asked = tokens_of(request);
+        self.add(asked);
+        let reply = self.model.complete(request).await?;
+        let reported = reply.usage.map(|usage| usage.input_tokens.saturating_add(usage.output_tokens));
+        self.add(reported.map_or(reply.text.len() as u64 / TOKEN_BYTES, |tokens| tokens.saturating_sub(asked)));
+        Ok(reply)
     }
 
-    /// As [`complete`](Self::complete). A stream counts as its request: the length of its reply is not known yet.
     async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
         self.check()?;
-        let asked = request.messages.iter().map(|message| message.content.len()).sum::<usize>();
-        self.add(asked as u64 / TOKEN_BYTES);
+        self.add(tokens_of(request));
         self.model.stream(request).await
     }
+}
+
+/// Estimates the tokens of the messages of a request.
+fn tokens_of(request: &ChatRequest) -> u64 {
+    request.messages.iter().map(|message| message.content.len() as u64).sum::<u64>() / TOKEN_BYTES
 }
 
 #[cfg(test)]

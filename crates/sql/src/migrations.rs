@@ -13,8 +13,8 @@ pub struct Migration {
     pub down: &'static str,
 }
 
-/// Returns the migrations of a backend in order. Their number is the version of the schema. The calling file is two
-/// folders below the crate, next to whose `src` the SQL is.
+/// Returns the migrations of a backend in order. The version of the schema is their count. The calling file must be in
+/// `src/FOLDER/`: the paths lead to `migrations` next to `src`.
 #[macro_export]
 macro_rules! migrations {
     () => {

@@ -22,7 +22,7 @@ use crate::{
     dead_letters,
     engine_options::EngineOptions,
     errors,
-    fact_source::NewestFact,
+    fact_source::LatestFact,
     output,
     output_file::OutputFile,
     report::ReportArgs,
@@ -92,13 +92,13 @@ impl DoctorCommand {
         let mut report = serde_json::to_value(&health)?;
         report["database"] = db.to_string().into();
         // A database that cannot be read has its problems listed already.
-        let newest_fact = newest_fact(&db, &health).await.unwrap_or_default();
-        report["newest_fact"] = serde_json::to_value(&newest_fact)?;
+        let latest_fact = latest_fact(&db, &health).await.unwrap_or_default();
+        report["latest_fact"] = serde_json::to_value(&latest_fact)?;
         report["healthy"] = health.problems.is_empty().into();
         self.report.print(&report, || {
             let problems: String = health.problems.iter().map(|problem| format!("\nproblem: {problem}")).collect();
             let verdict = if problems.is_empty() { "\nno problems found" } else { "" };
-            let facts = newest_fact.map(|fact| format!("\nnewest fact: {}", fact.describe())).unwrap_or_default();
+            let facts = latest_fact.map(|fact| format!("\nlatest fact: {}", fact.describe())).unwrap_or_default();
             format!("{}{facts}{problems}{verdict}", table(&db.to_string(), &health))
         })?;
         Ok(code)
@@ -172,16 +172,16 @@ async fn describe_failed_jobs(db: &Database, health: &HealthReport) -> Result<Ve
     Ok(counts.into_iter().map(|(job, count)| dead_letters::describe(job, count, reasons.get(&job))).collect())
 }
 
-/// Returns the newest fact of all tenants.
-async fn newest_fact(db: &Database, health: &HealthReport) -> Result<Option<NewestFact>> {
-    let mut newest = None;
+/// Returns the fact of the latest message of all tenants.
+async fn latest_fact(db: &Database, health: &HealthReport) -> Result<Option<LatestFact>> {
+    let mut latest = None;
     if health.schema == health.known_schema {
         let engine = args::open_database_without_indexes(db).await?;
         for tenant in tenants(db).await? {
-            newest = newest.max(NewestFact::within(&engine, &tenant).await?);
+            latest = latest.max(LatestFact::within(&engine, &tenant).await?);
         }
     }
-    Ok(newest)
+    Ok(latest)
 }
 
 /// Returns the tenants of a database, each as the scope of all its users.

@@ -9,7 +9,7 @@ use memory_engine::{Clock, Job, Scope, SystemClock, Timestamp, admin::Generation
 use crate::{
     args::{DatabaseArgs, ScopeArgs},
     dead_letters,
-    fact_source::NewestFact,
+    fact_source::LatestFact,
     output,
     report::ReportArgs,
 };
@@ -33,16 +33,16 @@ impl StatsCommand {
         let reasons = dead_letters::reasons(&engine, &scope).await?;
         let now = SystemClock.now();
         let generations = engine.admin().generations().await?;
-        let newest_fact = NewestFact::within(&engine, &scope).await?;
+        let latest_fact = LatestFact::within(&engine, &scope).await?;
         let mut report = serde_json::to_value(&stats)?;
-        report["newest_fact"] = serde_json::to_value(&newest_fact)?;
+        report["latest_fact"] = serde_json::to_value(&latest_fact)?;
         report["generations"] = serde_json::to_value(&generations)?;
         report["given_up_because"] = serde_json::to_value(&reasons)?;
         let waited = stats.waiting_since.iter().map(|(job, since)| (job, now.since(*since).as_secs_f64()));
         report["waited_seconds"] = serde_json::to_value(waited.collect::<BTreeMap<_, _>>())?;
         self.report.print(&report, || {
-            let newest_fact = newest_fact.as_ref().map(NewestFact::describe);
-            describe(&stats, &scope, now, generations.as_ref(), &reasons, newest_fact)
+            let latest_fact = latest_fact.as_ref().map(LatestFact::describe);
+            describe(&stats, &scope, now, generations.as_ref(), &reasons, latest_fact)
         })
     }
 }
@@ -53,7 +53,7 @@ fn describe(
     now: Timestamp,
     generations: Option<&Generations>,
     reasons: &BTreeMap<Job, String>,
-    newest_fact: Option<String>,
+    latest_fact: Option<String>,
 ) -> String {
     let mut table = output::table(["item", "count"]);
     let mut row = |name: String, value: String| {
@@ -80,8 +80,8 @@ fn describe(
             row(name.into(), time.to_string());
         }
     }
-    if let Some(newest_fact) = newest_fact {
-        row("newest fact".into(), newest_fact);
+    if let Some(latest_fact) = latest_fact {
+        row("latest fact".into(), latest_fact);
     }
     let mut text = format!("{table}\nwithin {scope}");
     if let Some((Generations { records, serving, .. }, second)) =

@@ -14,7 +14,8 @@ impl MemoryEngine {
     /// It also waits for items that another worker has claimed. On SQLite and Postgres, the claims of a worker whose
     /// process has ended are released at once; other stores may keep them for half a minute. An item that fails on its
     /// own becomes a dead letter after five attempts; [`Admin::failures`](crate::admin::Admin::failures) lists it. A
-    /// service that is unreachable is asked again, until 4 seconds have passed without a finished item.
+    /// service that is unreachable is asked again, until 4 seconds have passed in which the
+    /// number of queued items has not become smaller.
     ///
     /// # Errors
     /// The error of the embedder or the store, if a retry does not help. Items that were done before stay done, and the

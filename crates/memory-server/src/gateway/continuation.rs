@@ -13,7 +13,7 @@ use super::{
 
 /// The ledger of the turns of responses.
 const LEDGER: &str = "continuation";
-/// Time for which a response is known. OpenAI stores responses for 30 days.
+/// Time for which a response is known: longer than the 30 days for which OpenAI stores one, for other services.
 pub(super) const KNOWN_FOR: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 /// The turn before a request, which the service stores and the client does not repeat.

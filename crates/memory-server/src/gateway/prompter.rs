@@ -23,13 +23,13 @@ use super::{
     turn::record_ids,
 };
 
-/// The share of the deadline that injection may take. The rest is for returning its result.
+/// The share of the remaining time that injection may take. The rest is for returning its result.
 const INJECTION_SHARE: f64 = 0.93;
 /// Maximum number of earlier messages, of turns that are not stored, whose scenes are detected again.
 const MAX_UNSTORED_MESSAGES: usize = 20;
 
-/// Chooses the memories for a prompt, within a deadline. It never fails: on errors it returns a prompt with fewer or no
-/// memories, which names the stages that failed.
+/// Chooses the memories for a prompt, within a deadline. On errors it returns a prompt with fewer or no memories, which
+/// names the stages that failed.
 #[derive(Debug)]
 pub(super) struct Prompter {
     engine: MemoryEngine,
@@ -58,8 +58,7 @@ impl Prompter {
         let injector = Injector::new(engine.clone())
             .with_rules(options.rules.clone())
             .with_block(options.block.clone())
-            .with_limit(options.max_memories)
-            .with_deadline(options.memory_deadline.mul_f64(INJECTION_SHARE));
+            .with_limit(options.max_memories);
         let scenes = SceneDetector::new(&options.scenes, Arc::clone(&options.clock))?;
         let clock = Arc::clone(&options.clock);
         let block = options.block.clone();
@@ -88,19 +87,24 @@ impl Prompter {
         let Some(question) = thread.question() else {
             return self.continued_prompt(identity, thread, turn, request, deadline).await;
         };
-        let mut opened = self.open(identity, thread, turn, question, deadline).await;
+        let mut opened = self.open_session(identity, thread, turn, question, deadline).await;
         let request = request.zip(turn).filter(|_| !self.is_play(&opened.detection.scene));
         let mut notice = None;
         if let Some((request, turn)) = request {
-            let act = self.act(identity, thread, turn, opened.latest_key.clone(), request);
-            notice = Some(act.await.unwrap_or_else(|stage| {
-                opened.degraded.push(stage);
+            // Without its session, the message may belong to a play, and a character may have said it.
+            notice = Some(if opened.degraded.is_empty() {
+                let act = self.act(identity, thread, turn, opened.latest_key.clone(), request);
+                act.await.unwrap_or_else(|stage| {
+                    opened.degraded.push(stage);
+                    RequestNotice::Failed
+                })
+            } else {
                 RequestNotice::Failed
-            }));
+            });
         }
         // The request has a time limit of its own.
         let deadline = if request.is_some() { Instant::now() + self.deadline } else { deadline };
-        let (prompt, _) = self.prompt_in(identity, thread, turn, opened, deadline).await;
+        let (prompt, _) = self.prompt_for_question(identity, thread, turn, opened, deadline).await;
         self.with_notice(prompt, question, notice)
     }
 
@@ -150,12 +154,12 @@ impl Prompter {
         deadline: Instant,
     ) -> (Prompt, Option<Injection>) {
         let turn = thread.key();
-        let opened = self.open(identity, thread, turn.as_ref(), question, deadline).await;
-        self.prompt_in(identity, thread, turn.as_ref(), opened, deadline).await
+        let opened = self.open_session(identity, thread, turn.as_ref(), question, deadline).await;
+        self.prompt_for_question(identity, thread, turn.as_ref(), opened, deadline).await
     }
 
-    /// Reads where the session has got to, and detects the scene of a question.
-    async fn open(
+    /// Reads the latest turn of the session, and detects the scene of a question.
+    async fn open_session(
         &self,
         identity: &Identity,
         thread: &Thread,
@@ -213,7 +217,7 @@ impl Prompter {
 
     /// Returns the memories for the open question of a session, and the injection that they are from; `None` if it
     /// failed.
-    async fn prompt_in(
+    async fn prompt_for_question(
         &self,
         identity: &Identity,
         thread: &Thread,
@@ -239,7 +243,8 @@ impl Prompter {
             }
             Err(stage) => degraded.push(stage),
         }
-        degraded.dedup();
+        let mut named = BTreeSet::new();
+        degraded.retain(|stage| named.insert(*stage));
         prompt.degraded = degraded;
         (prompt, done)
     }
@@ -257,7 +262,7 @@ impl Prompter {
             let Some(turn) = turn else { return Ok(None) };
             let state = read_state(&self.engine, &identity.address).await?;
             let Some(open) = state.open_exchange(&turn.key) else { return Ok(None) };
-            self.prompt_again(identity, thread, open, request).await.map(Some)
+            self.repeat_prompt(identity, thread, open, request).await.map(Some)
         };
         let prompt = match timeout_at(deadline, open).await {
             Ok(Ok(Some(prompt))) => prompt,
@@ -270,7 +275,7 @@ impl Prompter {
 
     /// Returns the memories of an exchange that waited for the results of tools, or none if any of them has been
     /// deleted, retracted or edited since.
-    async fn prompt_again(
+    async fn repeat_prompt(
         &self,
         identity: &Identity,
         thread: &Thread,
@@ -306,8 +311,8 @@ impl Prompter {
         if question.is_empty() {
             return Prompt::default();
         }
-        let opened = self.open(identity, thread, turn, &question, deadline).await;
-        self.prompt_in(identity, thread, turn, opened, deadline).await.0
+        let opened = self.open_session(identity, thread, turn, &question, deadline).await;
+        self.prompt_for_question(identity, thread, turn, opened, deadline).await.0
     }
 
     /// Returns the records that this request replaces, which must not be injected: the reply that it regenerates, and
@@ -339,7 +344,8 @@ impl Prompter {
         replaced: BTreeSet<RecordId>,
         deadline: Instant,
     ) -> Result<Injection, &'static str> {
-        let injector = self.injector.clone();
+        let time_left = deadline.saturating_duration_since(Instant::now());
+        let injector = self.injector.clone().with_deadline(time_left.mul_f64(INJECTION_SHARE));
         // The round counts the history in the request, not the stored turns: a new chat window starts at round 1.
         let round = thread.rounds();
         let scope = identity.recall_scope.clone();

@@ -1,5 +1,5 @@
-//! The state of a session that no stored turn contains. It is an entry of a ledger at the address of the session, with
-//! ids and hashes only, and is exported and deleted with the session.
+//! The state of a session that no stored turn contains. It is an entry of a ledger at the address of the session, and is
+//! exported and deleted with the session. It has ids, hashes, scenes and counts, and no text of the user.
 
 use memory_engine::{
     Clock, ErrorKind, Kind, MemoryEngine, Outcome, PutMode, Record, RecordId, Result, Scope, Trust,
@@ -144,7 +144,7 @@ async fn read_entry(engine: &MemoryEngine, address: &Scope) -> Result<Option<Rec
 
 fn state_of(entry: Option<&Record>) -> SessionState {
     let state = entry.and_then(|entry| entry.metadata.get(STATE).cloned());
-    // An entry that another version wrote is replaced.
+    // The state only helps to repeat what was injected, so that one which another version wrote can be dropped.
     state.and_then(|state| serde_json::from_value(state).ok()).unwrap_or_default()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::{Json, extract::State};
-use memory_engine::Timestamp;
+use memory_engine::{Timestamp, store::RecordGroup};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -65,8 +65,9 @@ struct AddressSummary {
     newest: String,
 }
 
-/// The number of records, and the time of the newest.
-type Summary = (u64, Timestamp);
+/// The number of records, the time of the newest, and false if all of them are entries of ledgers: then the owner is not
+/// listed.
+type Summary = (u64, Timestamp, bool);
 
 pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
     let users = ApiOperation::new("inspectorUsers", "Lists the users that the key may access.");
@@ -82,13 +83,13 @@ async fn list_users(State(state): State<InspectorState>, access: Access) -> Resu
     let mut found: BTreeMap<String, Summary> = BTreeMap::new();
     for scope in access.scopes()? {
         for group in state.engine.admin().record_groups(&scope).await? {
-            if let Some(user) = group.scope.user_name().filter(|_| !group.kind.is_ledger()) {
-                add(&mut found, user.to_owned(), group.records, group.newest);
+            if let Some(user) = group.scope.user_name() {
+                add(&mut found, user.to_owned(), &group);
             }
         }
     }
     let (users, total) = newest_first(found);
-    let users = users.into_iter().map(|(user_id, (records, newest))| UserSummary {
+    let users = users.into_iter().map(|(user_id, (records, newest, _))| UserSummary {
         user_id,
         records,
         newest: newest.to_string(),
@@ -104,34 +105,30 @@ async fn list_users(State(state): State<InspectorState>, access: Access) -> Resu
 
 async fn list_addresses(State(state): State<InspectorState>, scoped: Scoped) -> Result<Json<Addresses>, Fault> {
     let mut found = BTreeMap::new();
-    let groups = state.engine.admin().record_groups(&scoped.scope).await?;
-    for group in groups.iter().filter(|group| !group.kind.is_ledger()) {
+    for group in state.engine.admin().record_groups(&scoped.scope).await? {
         let [agent, session, branch] =
             [group.scope.agent(), group.scope.session(), group.scope.branch()].map(|name| name.map(str::to_owned));
-        add(&mut found, (agent, session, branch), group.records, group.newest);
+        add(&mut found, (agent, session, branch), &group);
     }
     let (addresses, total) = newest_first(found);
-    let addresses = addresses.into_iter().map(|((agent_id, session_id, branch), (records, newest))| AddressSummary {
-        agent_id,
-        session_id,
-        branch,
-        records,
-        newest: newest.to_string(),
+    let addresses = addresses.into_iter().map(|((agent_id, session_id, branch), (records, newest, _))| {
+        AddressSummary { agent_id, session_id, branch, records, newest: newest.to_string() }
     });
     Ok(Json(Addresses { addresses: addresses.collect(), total }))
 }
 
-fn add<K: Ord>(found: &mut BTreeMap<K, Summary>, key: K, records: u64, newest: Timestamp) {
-    let summary = found.entry(key).or_insert((0, newest));
-    summary.0 += records;
-    summary.1 = summary.1.max(newest);
+fn add<K: Ord>(found: &mut BTreeMap<K, Summary>, key: K, group: &RecordGroup) {
+    let summary = found.entry(key).or_insert((0, group.newest, false));
+    summary.0 += group.records;
+    summary.1 = summary.1.max(group.newest);
+    summary.2 |= !group.kind.is_ledger();
 }
 
 /// Returns the newest entries, and the number of all.
 fn newest_first<K>(found: BTreeMap<K, Summary>) -> (Vec<(K, Summary)>, usize) {
-    let total = found.len();
-    let mut entries: Vec<_> = found.into_iter().collect();
-    entries.sort_by_key(|(_, (_, newest))| std::cmp::Reverse(*newest));
+    let mut entries: Vec<_> = found.into_iter().filter(|(_, (_, _, is_listed))| *is_listed).collect();
+    let total = entries.len();
+    entries.sort_by_key(|(_, (_, newest, _))| std::cmp::Reverse(*newest));
     entries.truncate(MAX_OWNERS);
     (entries, total)
 }

@@ -75,7 +75,7 @@ fn selected_value(table: BackupTable, column: &Column) -> String {
             format!("decode(replace(array_to_string(x.{name}, ''), '-', ''), 'hex') AS {name}")
         }
         CellType::Position => format!("row_number() OVER (PARTITION BY x.ns, x.id ORDER BY x.{name}) - 1 AS {name}"),
-        CellType::IsDead => format!("x.{name} = {LEASE_DEAD} AS is_dead"),
+        CellType::DeadLetterFlag => format!("x.{name} = {LEASE_DEAD} AS is_dead"),
         // A user may have added the row by SQL, without a category.
         CellType::Text if (table, name) == (BackupTable::SynonymGroups, "category") => {
             format!("coalesce(x.{name}, 'general')")
@@ -94,7 +94,7 @@ fn selected_value(table: BackupTable, column: &Column) -> String {
 /// array of the namespace, the address, the id of the record if there is one, and the cells; bytes are hexadecimal.
 fn insert(table: BackupTable) -> String {
     let name = table.name();
-    let rows = "json_array_elements($1::text::json) WITH ORDINALITY AS j (x, n)";
+    let rows = "json_array_elements($1::text::json) AS j (x)";
     if let Some(vectors) = table_of_tokens(table) {
         return format!(
             "UPDATE {} v SET tokens = decode(x->>3, 'hex') FROM {rows}
@@ -152,7 +152,7 @@ fn inserted_value(element: usize, cell: CellType) -> String {
                    ORDER BY i)"
         ),
         CellType::Position => format!("({text})::int"),
-        CellType::IsDead => format!("CASE ({text})::int WHEN 0 THEN {LEASE_FREE} ELSE {LEASE_DEAD} END"),
+        CellType::DeadLetterFlag => format!("CASE ({text})::int WHEN 0 THEN {LEASE_FREE} ELSE {LEASE_DEAD} END"),
     }
 }
 
@@ -207,10 +207,10 @@ pub(super) async fn write(
 ) -> Result<(), PostgresError> {
     let records: Vec<&Record> = rows.iter().filter_map(record).collect();
     let of_rows = rows.iter().filter_map(|row| row.scope.as_ref());
-    let all: BTreeSet<&Scope> = of_rows.chain(records.iter().map(|record| &record.scope)).collect();
-    namespaces::lock(connection, all.iter().copied()).await?;
+    let written_scopes: BTreeSet<&Scope> = of_rows.chain(records.iter().map(|record| &record.scope)).collect();
+    namespaces::lock(connection, written_scopes.iter().copied()).await?;
     if matches!(table, BackupTable::Records | BackupTable::Tombstones) {
-        scopes::insert_addresses(connection, &all.into_iter().collect::<Vec<_>>()).await?;
+        scopes::insert_addresses(connection, &written_scopes.into_iter().collect::<Vec<_>>()).await?;
     }
     if table == BackupTable::Records {
         return row::insert(connection, row::json_chunks(&records)?).await;
@@ -246,6 +246,7 @@ fn json_row(table: BackupTable, row: &BackupRow) -> Result<Value, PostgresError>
             let (lexemes, repeated_terms) = lexemes_and_repeated_terms(scope, cells)?;
             values.extend([json!(lexemes), json!(repeated_terms)]);
         }
+        // Later ids are greater, so that restored jobs keep their order.
         (BackupTable::Jobs, _) => values.push(json!(Uuid::now_v7())),
         _ => {}
     }

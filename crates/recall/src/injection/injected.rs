@@ -6,7 +6,7 @@ use memory_engine_context::BlockMemories;
 use memory_engine_core::{ContentHash, Record, RecordId};
 use serde::{Deserialize, Serialize};
 
-/// The memories of an injection, without their texts: a deletion of a memory need not find this.
+/// The memories of an injection. It contains no text, so that deleting a memory does not have to change it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InjectedMemories {

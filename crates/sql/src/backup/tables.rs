@@ -1,6 +1,6 @@
 //! Describes the tables of a backup. Both backends generate the statements that read and write their rows from it.
 
-/// What a row of a table belongs to. The columns that name it are not in the description.
+/// What a row of a table belongs to. The columns that identify it are not listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowOwner {
     /// The whole database.
@@ -16,7 +16,7 @@ pub enum RowOwner {
 /// How a column is stored, and the cell that a backup has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellType {
-    /// A number.
+    /// A 64-bit number.
     Integer,
     /// A truth value; the cell is 0 or 1.
     Boolean,
@@ -36,8 +36,9 @@ pub enum CellType {
     IdList,
     /// The position of the row among those of its record. SQLite does not store it: its rows are in this order.
     Position,
-    /// The end of a lease; the cell is 1 for a dead letter. Leases and delays of retries are not part of a backup.
-    IsDead,
+    /// The end of a lease. The cell is 1 for a dead letter and 0 otherwise: leases and delays of retries are not part of
+    /// a backup.
+    DeadLetterFlag,
 }
 
 /// A column of a table.
@@ -61,7 +62,7 @@ macro_rules! backup_tables {
             /// All tables, in the order in which their rows are written.
             pub const ALL: &[Self] = &[$(Self::$table),+];
 
-            /// The name in SQL.
+            /// The name of the table in SQLite. Postgres has the token vectors in the tables of vectors.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$table => stringify!($name)),+
@@ -75,8 +76,8 @@ macro_rules! backup_tables {
                 }
             }
 
-            /// Its columns, except those that name the owner and the id of a record. None for `records`, whose columns
-            /// the description of records has.
+            /// Its columns, except those that identify the owner and the record. Empty for `records`: a row of it is a
+            /// whole record.
             pub fn columns(self) -> &'static [Column] {
                 match self {
                     $(Self::$table => &[$(Column { name: stringify!($column), cell: CellType::$cell }),*]),+
@@ -118,7 +119,7 @@ backup_tables! {
     /// The decisions about suggested synonyms.
     SynonymVerdicts: synonym_verdicts of Namespace (first: Text, second: Text, accepted: Boolean);
     /// The queue.
-    Jobs: jobs of Record (job: Text, queued_at: Integer, attempts: Integer, reason: Text, leased_until: IsDead);
+    Jobs: jobs of Record (job: Text, queued_at: Integer, attempts: Integer, reason: Text, leased_until: DeadLetterFlag);
     /// The heads of the audit log.
     AuditChains: audit_chains of Database (
         tenant: Text, sequence: Integer, hash: Bytes, pruned_sequence: Integer, pruned_hash: Bytes
@@ -132,8 +133,8 @@ backup_tables! {
 }
 
 impl BackupTable {
-    /// The condition for the rows of a backup, with its `WHERE`; otherwise empty. The rest of the metadata belongs to
-    /// the files of a store.
+    /// Returns the `WHERE` clause for the rows of a backup, for a table with the alias `x`; otherwise an empty text. The
+    /// other parts of the metadata describe the index files of a store, which a backup does not contain.
     pub fn condition(self) -> &'static str {
         if self == Self::IndexMetadata {
             " WHERE x.part IN ('keywords', 'embedding', 'reembedding', 'serving table', 'views')"

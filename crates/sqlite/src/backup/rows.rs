@@ -45,7 +45,9 @@ fn select(table: BackupTable) -> String {
     let tenants = if joined.is_empty() { "" } else { " JOIN tenants t ON t.tenant = n.tenant" };
     let columns: String = table.columns().iter().map(|column| format!(", {}", selected_value(column))).collect();
     let (name, condition) = (table.name(), table.condition());
-    let order = if table == BackupTable::Jobs { " ORDER BY x.ticket" } else { "" };
+    // Restored rows get their numbers in the order in which they are written.
+    let orders = [(BackupTable::Relations, " ORDER BY x.edge"), (BackupTable::Jobs, " ORDER BY x.ticket")];
+    let order = orders.into_iter().find(|(ordered, _)| *ordered == table).map_or("", |(_, order)| order);
     format!("SELECT {owner}{columns} FROM {name} x{joined}{tenants}{condition}{order}")
 }
 
@@ -55,10 +57,8 @@ fn selected_value(column: &Column) -> String {
     match column.cell {
         CellType::PackedTerms => format!("CAST(x.{name} AS BLOB)"),
         CellType::TextList => format!("json(x.{name})"),
-        CellType::Position => {
-            "(SELECT count(*) FROM graph_edges e WHERE e.record = x.record AND e.edge < x.edge)".to_owned()
-        }
-        CellType::IsDead => format!("x.{name} = {LEASE_DEAD}"),
+        CellType::Position => "row_number() OVER (PARTITION BY x.record ORDER BY x.edge) - 1".to_owned(),
+        CellType::DeadLetterFlag => format!("x.{name} = {LEASE_DEAD}"),
         CellType::Integer
         | CellType::Boolean
         | CellType::Text
@@ -75,6 +75,7 @@ static INSERTS: LazyLock<Vec<String>> = LazyLock::new(|| BackupTable::ALL.iter()
 /// Returns the statement that inserts a row of a table other than `records`. `?1` and `?2` are the numbers of the
 /// namespace and the scope; the cells follow.
 fn insert(table: BackupTable) -> String {
+    // The tables that searches read repeat the id or the scope of the record, so that a search joins no other table.
     let (owner, owner_values): (&[&str], &[&str]) = match (table.owner(), table) {
         (RowOwner::Database, _) => (&[], &[]),
         (RowOwner::Namespace, _) => (&["namespace"], &["?1"]),
@@ -95,7 +96,7 @@ fn insert(table: BackupTable) -> String {
         values.push(match column.cell {
             CellType::Position => continue,
             CellType::PackedTerms => format!("CAST(?{parameter} AS TEXT)"),
-            CellType::IsDead => format!("CASE WHEN ?{parameter} THEN {LEASE_DEAD} ELSE {LEASE_FREE} END"),
+            CellType::DeadLetterFlag => format!("CASE WHEN ?{parameter} THEN {LEASE_DEAD} ELSE {LEASE_FREE} END"),
             CellType::Integer
             | CellType::Boolean
             | CellType::Text
