@@ -28,8 +28,8 @@ impl Worker {
     /// number of items that were queued.
     ///
     /// Waits for items that another process has claimed. An item whose record is at fault becomes a dead letter after
-    /// five attempts. The error of an unreachable service is returned after 4 seconds in which the number of queued items
-    /// has not become smaller.
+    /// five attempts. The error of an unreachable service is returned after 4 seconds in which the number of queued
+    /// items has not become smaller.
     ///
     /// # Errors
     /// The error of the embedder or the store; `Closed` once the worker stops. What was indexed before stays.

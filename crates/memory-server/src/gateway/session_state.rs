@@ -1,5 +1,5 @@
-//! The state of a session that no stored turn contains. It is an entry of a ledger at the address of the session, and is
-//! exported and deleted with the session. It has ids, hashes, scenes and counts, and no text of the user.
+//! The state of a session that no stored turn contains. It is an entry of a ledger at the address of the session, and
+//! is exported and deleted with the session. It has ids, hashes, scenes and counts, and no text of the user.
 
 use memory_engine::{
     Clock, ErrorKind, Kind, MemoryEngine, Outcome, PutMode, Record, RecordId, Result, Scope, Trust,

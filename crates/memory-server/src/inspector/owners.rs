@@ -65,8 +65,8 @@ struct AddressSummary {
     newest: String,
 }
 
-/// The number of records, the time of the newest, and false if all of them are entries of ledgers: then the owner is not
-/// listed.
+/// The number of records, the time of the newest, and false if all of them are entries of ledgers: then the owner is
+/// not listed.
 type Summary = (u64, Timestamp, bool);
 
 pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {

@@ -8,8 +8,8 @@ use memory_engine_core::{Record, RecordId, Result, Scope, State};
 use super::{Injection, Injector, injected::InjectedMemories, recalled::RecalledMemories};
 
 impl Injector {
-    /// Returns an earlier injection again, for the same message and conversation. Empty if one of its memories has changed,
-    /// was deleted, or is not active any more. The decision is that of no rule: none was asked.
+    /// Returns an earlier injection again, for the same message and conversation. Empty if one of its memories has
+    /// changed, was deleted, or is not active any more. The decision names no rule, because none was asked.
     ///
     /// # Errors
     /// The store's.

@@ -36,8 +36,8 @@ pub enum CellType {
     IdList,
     /// The position of the row among those of its record. SQLite does not store it: its rows are in this order.
     Position,
-    /// The end of a lease. The cell is 1 for a dead letter and 0 otherwise: leases and delays of retries are not part of
-    /// a backup.
+    /// The end of a lease. The cell is 1 for a dead letter and 0 otherwise: leases and delays of retries are not part
+    /// of a backup.
     DeadLetterFlag,
 }
 
@@ -133,8 +133,8 @@ backup_tables! {
 }
 
 impl BackupTable {
-    /// Returns the `WHERE` clause for the rows of a backup, for a table with the alias `x`; otherwise an empty text. The
-    /// other parts of the metadata describe the index files of a store, which a backup does not contain.
+    /// Returns the `WHERE` clause for the rows of a backup, for a table with the alias `x`; otherwise an empty text.
+    /// The other parts of the metadata describe the index files of a store, which a backup does not contain.
     pub fn condition(self) -> &'static str {
         if self == Self::IndexMetadata {
             " WHERE x.part IN ('keywords', 'embedding', 'reembedding', 'serving table', 'views')"
