@@ -92,7 +92,8 @@ pub(crate) async fn r9_deleted_records_stay_deleted(test_db: TestDatabase) {
     // 7. export, 8. import into another memory that still has it
     let (records, buried) = (everything(&memory).await, tombstones(&memory).await);
     assert!(buried.iter().any(|tombstone| tombstone.id == gone && !tombstone.cascade_deleted));
-    let other = MemoryEngine::builder().clock(test_db.clock.clone()).background(false).build().await.unwrap();
+    let other =
+        MemoryEngine::builder().in_memory().clock(test_db.clock.clone()).background(false).build().await.unwrap();
     other.store(&lin(), again.clone(), PutMode::IfAbsent).await.unwrap();
     other.store(&lin(), records, PutMode::IfAbsent).await.unwrap();
     other.admin().import_tombstones(&lin(), &buried).await.unwrap();

@@ -227,7 +227,8 @@ pub(crate) async fn a_value_that_is_kept_out_does_not_come_back(test_db: TestDat
     assert!(report.redacted >= 2, "{report:?}");
 
     // A repetition, the reply of a model, an import, a batch, a correction, a restored record, and a merge.
-    let other = MemoryEngine::builder().clock(test_db.clock.clone()).background(false).build().await.unwrap();
+    let other =
+        MemoryEngine::builder().in_memory().clock(test_db.clock.clone()).background(false).build().await.unwrap();
     other.remember(&story(None), Turn::user("merge: 0471 882 3390").with_message_id("other")).await.unwrap();
     memory
         .remember(&story(None), Turn::user("I repeat, ０４７１－８８２－３３９０").with_message_id("r"))
@@ -322,7 +323,8 @@ pub(crate) async fn a_redacted_text_does_not_come_back_with_its_message(test_db:
     let error = memory.update(&story(None), id, said[0]).await.unwrap_err();
     assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("redacted"), "{error}");
     // Nor does a merge with a store in which the text was changed more often.
-    let other = MemoryEngine::builder().clock(test_db.clock.clone()).background(false).build().await.unwrap();
+    let other =
+        MemoryEngine::builder().in_memory().clock(test_db.clock.clone()).background(false).build().await.unwrap();
     for text in [said[1], "Ottilie has a telephone", said[1], "Ottilie, again", said[0]] {
         other.remember(&story(None), Turn::user(text).with_message_id("m1")).await.unwrap();
     }

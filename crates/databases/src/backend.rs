@@ -1,5 +1,6 @@
 //! Opens every store of an engine.
 
+use std::fmt;
 #[cfg(feature = "sqlite")]
 use std::path::PathBuf;
 
@@ -16,10 +17,17 @@ use crate::{database::Database, stores::Stores};
 use crate::{database::DatabaseUrl, runtime::check_network};
 
 /// What an engine stores in. The default value is a store in memory.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Backend(BackendKind);
 
-#[derive(Debug, Default)]
+impl fmt::Debug for Backend {
+    /// Writes no part of an address.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Backend").finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
 enum BackendKind {
     #[default]
     Memory,

@@ -162,7 +162,8 @@ impl StoreArgs {
     pub(crate) async fn open_to_reindex(&self) -> Result<MemoryEngine> {
         let database = self.database.database()?;
         database::require_database(&database).await?;
-        let builder = self.builder(&database).await?.on_mismatch(Mismatch::Refill).background(false);
+        let builder = self.embedder.configure(MemoryEngine::builder().database(database.clone())).await?;
+        let builder = builder.on_mismatch(Mismatch::Refill).background(false);
         builder.build().await.with_context(|| database.to_string())
     }
 }

@@ -5,12 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_engine_core::{
-    ErrorKind, Job, JobQueue, Outcome, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Write,
-};
+use memory_engine_core::{ErrorKind, Job, JobQueue, Outcome, PutMode, Record, RecordStore, Scope, SystemClock, Write};
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_postgres::{PostgresOptions, PostgresStore};
-use memory_engine_vector_store::{VectorEntry, VectorStore};
+use memory_engine_vector_store::VectorStore;
 use sqlx::{Connection, postgres::PgPoolOptions};
 
 use crate::{
