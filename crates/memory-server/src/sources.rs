@@ -286,7 +286,8 @@ fn suggestion(unknown: &str, known: &[&str]) -> String {
 /// Describes the problem without the invalid value, which may be a secret.
 fn problem(kind: &Kind) -> String {
     if let Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) = kind {
-        return format!("the value must be {expected}");
+        let is_integer = ["u8", "u16", "u32", "u64", "usize"].contains(&expected.as_str());
+        return format!("the value must be {}", if is_integer { "a whole number, at least 0" } else { expected });
     }
     let Kind::Message(message) = kind else { return kind.to_string() };
     // The first line of a TOML error is the position, the last one the problem. The lines between quote the file.

@@ -10,28 +10,31 @@ use crate::gateway::{
 
 /// Number of the latest records of a session among which turns with the same round are searched.
 const LATEST_RECORDS: usize = 16;
-/// Maximum number of turns of a session that are moved to another round.
-const MAX_MOVED_TURNS: usize = 8;
+/// Maximum number of attempts to move turns of a session to other rounds.
+const MAX_ATTEMPTS: usize = 16;
 
 impl TurnWorker {
     /// Moves turns to the next rounds if another server has stored a turn with the same round meanwhile. Each server
     /// does this after its turn is stored, so that at least the later one sees both. Of two turns, each server moves
     /// the one with the higher key, so that it does not matter which of them sees both.
-    pub(super) async fn separate_round(&self, address: &Scope, round: u32) -> Result<()> {
-        for round in (round..).take(MAX_MOVED_TURNS) {
+    pub(super) async fn separate_round(&self, address: &Scope, mut round: u32) -> Result<()> {
+        for _ in 0..MAX_ATTEMPTS {
             let query = ScanQuery::newest(LATEST_RECORDS).with_filter(active_turns());
             let turns = self.engine.scan(address, &query).await?.records;
             let Some(key) = turn_to_move(&turns, round) else { return Ok(()) };
+            let mut is_moved = true;
             for mut record in turns.iter().filter(|turn| metadata_text(turn, TURN_KEY) == Some(key)).cloned() {
                 let mode = PutMode::Update { revision: record.revision };
                 record.source.round = Some(round + 1);
                 record.source.sequence = record.source.sequence.map(|sequence| sequence + 2);
                 match self.engine.store(address, vec![record], mode).await {
-                    // The other server moves the turn as well.
-                    Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {}
+                    // The other server has moved the turn, or a background job has labelled it: only the first is done.
+                    Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => is_moved = false,
                     stored => _ = stored?,
                 }
             }
+            // A moved turn can meet another one in its new round.
+            round += u32::from(is_moved);
         }
         Ok(())
     }
