@@ -113,55 +113,16 @@ mod tests {
     use super::*;
     use crate::hash::HashEmbedder;
 
+    /// Counts the embedded texts. With a `spoil`, it answers its first call with what that makes of the right vectors.
     #[derive(Debug, Default)]
-    struct CountingEmbedder(HashEmbedder, AtomicUsize);
+    struct CountingEmbedder {
+        inner: HashEmbedder,
+        texts: AtomicUsize,
+        spoil: Option<fn(Vec<Embedding>) -> Vec<Embedding>>,
+    }
 
     #[async_trait]
     impl Embedder for CountingEmbedder {
-        fn space(&self) -> &EmbeddingSpace {
-            self.0.space()
-        }
-        fn max_batch(&self) -> usize {
-            self.0.max_batch()
-        }
-        fn semantic_weight(&self) -> f64 {
-            self.0.semantic_weight()
-        }
-        fn score_floor(&self) -> f64 {
-            self.0.score_floor()
-        }
-        async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
-            self.1.fetch_add(texts.len(), Ordering::Relaxed);
-            self.0.embed(texts, purpose).await
-        }
-    }
-
-    #[test]
-    fn r12_a_text_is_embedded_once_for_each_purpose_and_vectors_keep_their_places() {
-        let counting = Arc::new(CountingEmbedder::default());
-        let cached = CachedEmbedder::new(counting.clone(), 1 << 20);
-        let embed = |texts: &[&str], purpose| futures::executor::block_on(cached.embed(texts, purpose)).unwrap();
-        let embedded_texts = || counting.1.load(Ordering::Relaxed);
-        let first = embed(&["a", "b", "a", "a"], Purpose::Document);
-        assert_eq!((embedded_texts(), &first[0], &first[0]), (2, &first[2], &first[3]));
-        let second = embed(&["b", "c", "a"], Purpose::Document);
-        assert_eq!((embedded_texts(), &second[0], &second[2]), (3, &first[1], &first[0]));
-        let plain = futures::executor::block_on(counting.0.embed(&["c"], Purpose::Document)).unwrap();
-        assert_eq!(second[1], plain[0]);
-        embed(&["a"], Purpose::Query);
-        assert_eq!(embedded_texts(), 4, "another purpose is embedded separately");
-        assert_eq!(embed(&[], Purpose::Query), []);
-    }
-
-    /// Answers the first call wrongly: the vectors that `spoil` leaves of the right ones.
-    #[derive(Debug)]
-    struct SpoiledEmbedder {
-        inner: CountingEmbedder,
-        spoil: fn(Vec<Embedding>) -> Vec<Embedding>,
-    }
-
-    #[async_trait]
-    impl Embedder for SpoiledEmbedder {
         fn space(&self) -> &EmbeddingSpace {
             self.inner.space()
         }
@@ -175,10 +136,30 @@ mod tests {
             self.inner.score_floor()
         }
         async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
-            let is_first = self.inner.1.load(Ordering::Relaxed) == 0;
+            let is_first = self.texts.fetch_add(texts.len(), Ordering::Relaxed) == 0;
             let vectors = self.inner.embed(texts, purpose).await?;
-            Ok(if is_first { (self.spoil)(vectors) } else { vectors })
+            Ok(match self.spoil {
+                Some(spoil) if is_first => spoil(vectors),
+                _ => vectors,
+            })
         }
+    }
+
+    #[test]
+    fn r12_a_text_is_embedded_once_for_each_purpose_and_vectors_keep_their_places() {
+        let counting = Arc::new(CountingEmbedder::default());
+        let cached = CachedEmbedder::new(counting.clone(), 1 << 20);
+        let embed = |texts: &[&str], purpose| futures::executor::block_on(cached.embed(texts, purpose)).unwrap();
+        let embedded_texts = || counting.texts.load(Ordering::Relaxed);
+        let first = embed(&["a", "b", "a", "a"], Purpose::Document);
+        assert_eq!((embedded_texts(), &first[0], &first[0]), (2, &first[2], &first[3]));
+        let second = embed(&["b", "c", "a"], Purpose::Document);
+        assert_eq!((embedded_texts(), &second[0], &second[2]), (3, &first[1], &first[0]));
+        let plain = futures::executor::block_on(counting.inner.embed(&["c"], Purpose::Document)).unwrap();
+        assert_eq!(second[1], plain[0]);
+        embed(&["a"], Purpose::Query);
+        assert_eq!(embedded_texts(), 4, "another purpose is embedded separately");
+        assert_eq!(embed(&[], Purpose::Query), []);
     }
 
     #[test]
@@ -190,7 +171,8 @@ mod tests {
             |vectors| vec![vectors[0].clone(), Embedding::new(vec![1.0; 4]).unwrap()],
         ];
         for spoil in spoils {
-            let cached = CachedEmbedder::new(SpoiledEmbedder { inner: CountingEmbedder::default(), spoil }, 1 << 20);
+            let spoiled = CountingEmbedder { spoil: Some(spoil), ..CountingEmbedder::default() };
+            let cached = CachedEmbedder::new(spoiled, 1 << 20);
             let embed = |texts: &[&str]| futures::executor::block_on(cached.embed(texts, Purpose::Document));
             assert_eq!(embed(&["one", "two"]).unwrap_err().kind(), ErrorKind::DimensionMismatch);
             let right = futures::executor::block_on(HashEmbedder::default().embed(&["one", "two"], Purpose::Document));
@@ -207,7 +189,7 @@ mod tests {
             embed(&[&format!("text {n}")]).unwrap();
         }
         embed(&["text 0"]).unwrap();
-        assert_eq!(counting.1.load(Ordering::Relaxed), 51);
+        assert_eq!(counting.texts.load(Ordering::Relaxed), 51);
         assert!(embed(&[""]).is_err());
         assert!(embed(&[""]).is_err());
     }
