@@ -1,4 +1,4 @@
-//! What corrections, reviews, retractions and deletions share.
+//! The state that corrections, reviews, retractions and deletions share.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use memory_engine_enrichment::Enrichment;
 use memory_engine_indexing::IndexedStore;
 use memory_engine_synonyms::SharedThesaurus;
 
-/// Number of records that are read, or removed in one transaction.
+/// Number of records in one page of a read, and in one transaction of a deletion.
 pub(crate) const PAGE_ROWS: usize = 500;
 
 /// Changes, takes back and deletes stored memories. Everything that is derived from them follows.
@@ -46,7 +46,7 @@ impl Curation {
         &self.synonyms
     }
 
-    /// Returns the mode of each source of memories.
+    /// Returns the policy that decides which new memories wait for a person.
     pub fn review_policy(&self) -> &ReviewPolicy {
         &self.review
     }
@@ -61,9 +61,9 @@ impl Curation {
         self.write(scope, records.into_iter().map(write).collect()).await
     }
 
-    /// Sets the time zone of new records that have none.
+    /// Sets the time zone of new records that have none. Updates and replicas keep what they have.
     #[must_use]
-    pub fn with_zones(&self, mut records: Vec<Record>, mode: PutMode) -> Vec<Record> {
+    pub fn fill_zones(&self, mut records: Vec<Record>, mode: PutMode) -> Vec<Record> {
         if !matches!(mode, PutMode::Update { .. } | PutMode::Replica { .. }) {
             records.iter_mut().for_each(|record| self.store.set_zone(record));
         }

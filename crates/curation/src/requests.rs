@@ -200,7 +200,7 @@ impl Curation {
         let clock = self.clock();
         let mut entry = Record::new(scope.clone(), Kind::ledger("request"), "a request was handled", clock);
         entry.id = RecordId::named(scope, name);
-        let entries = self.with_zones(vec![entry], PutMode::Upsert);
+        let entries = self.fill_zones(vec![entry], PutMode::Upsert);
         self.store_records(scope, entries, PutMode::Upsert).await.map(drop)
     }
 

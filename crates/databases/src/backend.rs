@@ -16,7 +16,7 @@ use crate::{database::Database, stores::Stores};
 #[cfg(feature = "postgres")]
 use crate::{database::DatabaseUrl, runtime::check_network};
 
-/// What an engine stores in. The default value is a store in memory.
+/// The stores of an engine, before they are opened. Default: in memory.
 #[derive(Default)]
 pub struct Backend(BackendKind);
 

@@ -1,4 +1,4 @@
-//! What copies and merges share.
+//! The ends of a transfer, its page size and its audit context, for copies and merges.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What extracted the fact of the latest message. It tells whether the rules or a model work, without the settings of
+//! The extractor of the fact of the latest message. It shows whether the rules or a model work, without the settings of
 //! the server.
 
 use anyhow::Result;

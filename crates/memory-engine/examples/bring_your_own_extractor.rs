@@ -19,9 +19,9 @@ use serde::Deserialize;
 
 const PROMPT: &str = "Which book is the user reading now? Give the number of the message, and the title as it says it.";
 
-/// The answer of the model.
+/// The books in the answer of the model.
 #[derive(Debug, Deserialize)]
-struct Answer {
+struct BookList {
     books: Vec<Book>,
 }
 
@@ -50,7 +50,7 @@ impl BookFacts {
         let request = ChatRequest::new([Message::system(PROMPT), Message::user(lines.join("\n"))])
             .with_temperature(0.0)
             .with_output(OutputSchema::new("books", schema));
-        let answer = structured::ask::<Answer>(&*self.model, request).await?.value;
+        let answer = structured::ask::<BookList>(&*self.model, request).await?.value;
         Ok(answer.books.into_iter().filter_map(|book| fact(book, said)).collect())
     }
 }

@@ -37,7 +37,7 @@ impl Admin {
     /// Dropping the future may leave turns without facts until [`requeue_enrichment`](Self::requeue_enrichment).
     pub async fn enrich(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<EnrichmentReport> {
         let records = turns.len();
-        let turns = self.engine.curation().with_zones(turns, PutMode::Create);
+        let turns = self.engine.curation().fill_zones(turns, PutMode::Create);
         let work = self.engine.acting(self.engine.enrichment().enrich(address, turns, timeout));
         verb!("admin.enrich", address, { records = records }, work)
     }

@@ -376,7 +376,8 @@ fn is_statement(record: &Record) -> bool {
     is_own && !is_derived_text && record.text.len() <= STATEMENT_MAX_BYTES
 }
 
-/// Returns the text without quoted sentences: lyrics, a letter, what somebody said. A quoted word stays.
+/// Returns the text without quoted sentences, such as lyrics, a letter or the words of another person. A quoted word
+/// stays.
 fn without_quotes(text: &str) -> String {
     let mut rest = text;
     let mut own = String::new();

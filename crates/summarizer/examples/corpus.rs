@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         let time = key("time").and_then(|time| time.parse::<Timestamp>().ok()).unwrap_or(Timestamp::from_micros(0));
         let mut record = Record::with_id(RecordId::new(), scope.clone(), Kind::TURN, text.into(), time);
-        // The sets name a role that only says that somebody took part.
+        // In conversations of two persons, the sets have `participant` in place of a role.
         record.role = key("role").filter(|role| *role != "participant").map(Role::new);
         record.speaker = key("speaker").map(str::to_owned);
         for fact in rules.facts(&[record]) {

@@ -55,7 +55,7 @@ impl Curation {
     ) -> Result<Vec<StoredRecord>> {
         self.require_accepted_source(source)?;
         if self.review_policy().mode(source) == ReviewMode::Automatic {
-            let written = self.store_records(scope, self.with_zones(records, mode), mode).await?;
+            let written = self.store_records(scope, self.fill_zones(records, mode), mode).await?;
             return Ok(written.into_iter().map(|result| StoredRecord { result, is_pending: false }).collect());
         }
         let mut records = records;

@@ -62,7 +62,7 @@ impl MemoryEngine {
     /// As [`RecordStore::put`](memory_engine_core::RecordStore::put), and `InvalidInput` for a time more than a day
     /// ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<WriteResult>> {
-        let records = self.curation().with_zones(records, mode);
+        let records = self.curation().fill_zones(records, mode);
         let count = records.len();
         let work = self.acting(self.curation().store_records(scope, records, mode));
         verb!("store", scope, { records = count }, work)

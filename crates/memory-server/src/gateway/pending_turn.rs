@@ -23,7 +23,7 @@ pub(super) struct PendingTurn {
     owned_ids: usize,
 }
 
-/// What was injected for a question, to be stored if the reply calls tools. With a time limit.
+/// The memories that were injected for a question. They are stored if the reply calls tools, within a time limit.
 #[derive(Debug)]
 pub(super) struct OpenQuestion {
     pub(super) engine: MemoryEngine,
@@ -31,7 +31,7 @@ pub(super) struct OpenQuestion {
     pub(super) time_limit: Duration,
 }
 
-/// How a turn is stored, or kept out of the memory.
+/// The way in which a turn is stored, or kept out of the memory.
 #[derive(Debug)]
 pub(super) enum TurnStorage {
     /// It is stored.
