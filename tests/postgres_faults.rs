@@ -22,7 +22,7 @@ mod verb;
 
 use std::{
     env,
-    sync::{Arc, Mutex},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -89,7 +89,7 @@ fn options() -> PostgresOptions {
 /// Loses the connection at each step of a verb.
 async fn test_cuts(verb: Verb, fault: Fault, url: String) {
     let proxy = Proxy::start(&url).await;
-    test_steps(verb, fault, MAX_CUTS, &url, &proxy, async || ()).await;
+    test_steps(verb, fault, MAX_CUTS, &url, &proxy).await;
 }
 
 /// Kills and restarts the server at steps of a verb.
@@ -97,22 +97,17 @@ async fn test_kills(verb: Verb) {
     // Nothing is lost by a kill of the processes, so no sync is needed.
     let server = tokio::task::spawn_blocking(|| Server::new("-c fsync=off -c full_page_writes=off")).await.unwrap();
     let url = server.url();
-    let server = Arc::new(Mutex::new(server));
-    let killed = Arc::clone(&server);
+    let server = Mutex::new(server);
     let proxy = Proxy::start(&url).await.with_kill(move || {
-        let mut server = killed.lock().unwrap();
+        let mut server = server.lock().unwrap();
         server.kill();
         server.start();
     });
-    let restarted = async || {
-        let server = Arc::clone(&server);
-        tokio::task::spawn_blocking(move || drop(server.lock().unwrap())).await.unwrap();
-    };
-    test_steps(verb, Fault::Kill, MAX_KILLS, &url, &proxy, restarted).await;
+    test_steps(verb, Fault::Kill, MAX_KILLS, &url, &proxy).await;
 }
 
-/// Runs a verb with a fault at each step, or at `max_steps` of them. `recovered` returns when the server is reachable.
-async fn test_steps(verb: Verb, fault: Fault, max_steps: u32, url: &str, proxy: &Proxy, recovered: impl AsyncFn()) {
+/// Runs a verb with a fault at each step, or at `max_steps` of them.
+async fn test_steps(verb: Verb, fault: Fault, max_steps: u32, url: &str, proxy: &Proxy) {
     let database = Database::new(url);
     proxy.start_count();
     // Connecting takes steps, too: a verb begins after them.
@@ -134,22 +129,14 @@ async fn test_steps(verb: Verb, fault: Fault, max_steps: u32, url: &str, proxy: 
     let mut injected = 0;
     // The last step is among them: often it is the commit.
     for step in (0..tested).map(|index| index * (count - 1) / (tested - 1).max(1)) {
-        injected += u32::from(test_step(verb, fault, step, url, proxy, &database, &recovered).await);
+        injected += u32::from(test_step(verb, fault, step, url, proxy, &database).await);
     }
     // The number of steps varies a little: a connection may be opened.
     assert!(injected * 4 >= tested * 3, "only {injected} of {tested} faults were injected");
 }
 
 /// Runs a verb with a fault at this step. Returns true if the fault was injected.
-async fn test_step(
-    verb: Verb,
-    fault: Fault,
-    step: u32,
-    url: &str,
-    proxy: &Proxy,
-    shared: &Database,
-    recovered: &impl AsyncFn(),
-) -> bool {
+async fn test_step(verb: Verb, fault: Fault, step: u32, url: &str, proxy: &Proxy, shared: &Database) -> bool {
     // Opening creates a schema of its own.
     let own = if verb == Verb::Open { Some(Database::new(url)) } else { None };
     let database = own.as_ref().unwrap_or(shared);
@@ -166,8 +153,7 @@ async fn test_step(
         proxy.arm(fault, step);
         verb.run(&engine, &scope, &prepared).await
     };
-    let is_injected = proxy.disarm();
-    recovered().await;
+    let is_injected = proxy.disarm().await;
     let engine = database.open(url, options()).await.unwrap();
     let context = format!("{} with {fault:?} at step {step}: {result:?}", verb.as_str());
     check(verb, &engine, step, &before, &result, &prepared, &context).await;

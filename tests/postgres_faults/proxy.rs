@@ -1,12 +1,6 @@
 //! A proxy in front of Postgres that injects a fault at a chosen message of the client.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
-    },
-};
+use std::{fmt, sync::Arc};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -18,8 +12,6 @@ use tokio::{
 };
 
 const BUFFER_BYTES: usize = 64 << 10;
-/// The number of steps of a proxy that injects no fault.
-const DISARMED: i64 = -1;
 
 /// The fault that is injected at the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,11 +39,25 @@ type Kill = Arc<dyn Fn() + Send + Sync>;
 
 struct Control {
     server: String,
-    /// Number of messages before the fault.
-    steps: AtomicI64,
-    fault: std::sync::Mutex<Fault>,
-    is_injected: AtomicBool,
+    plan: watch::Sender<Plan>,
     kill: std::sync::Mutex<Option<Kill>>,
+}
+
+/// What the proxy is to do, and has done.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    fault: Fault,
+    /// Number of messages before the fault; `None`: messages are not counted, and no fault is injected.
+    steps: Option<u32>,
+    is_injected: bool,
+    /// True while the server is killed and started again.
+    is_killing: bool,
+}
+
+impl Plan {
+    fn new(fault: Fault, steps: Option<u32>) -> Self {
+        Self { fault, steps, is_injected: false, is_killing: false }
+    }
 }
 
 pub(crate) struct Proxy {
@@ -76,9 +82,7 @@ impl Proxy {
     pub(crate) async fn start(url: &str) -> Self {
         let control = Arc::new(Control {
             server: address(url).to_owned(),
-            steps: AtomicI64::new(DISARMED),
-            fault: std::sync::Mutex::new(Fault::CutBefore),
-            is_injected: AtomicBool::new(false),
+            plan: watch::Sender::new(Plan::new(Fault::CutBefore, None)),
             kill: std::sync::Mutex::new(None),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -105,15 +109,14 @@ impl Proxy {
 
     /// Injects a fault after this number of messages.
     pub(crate) fn arm(&self, fault: Fault, steps: u32) {
-        *self.control.fault.lock().unwrap() = fault;
-        self.control.is_injected.store(false, Ordering::SeqCst);
-        self.control.steps.store(i64::from(steps), Ordering::SeqCst);
+        self.control.plan.send_replace(Plan::new(fault, Some(steps)));
     }
 
-    /// Injects no fault from now on. Returns true if one was injected.
-    pub(crate) fn disarm(&self) -> bool {
-        self.control.steps.store(DISARMED, Ordering::SeqCst);
-        self.control.is_injected.load(Ordering::SeqCst)
+    /// Injects no fault from now on. Returns true if one was injected, when a server that it killed is back: a verb can
+    /// return before, if it does not wait for the answer to its last message.
+    pub(crate) async fn disarm(&self) -> bool {
+        self.control.plan.send_modify(|plan| plan.steps = None);
+        self.control.plan.subscribe().wait_for(|plan| !plan.is_killing).await.unwrap().is_injected
     }
 
     /// Counts the messages from now on, without a fault.
@@ -123,21 +126,25 @@ impl Proxy {
 
     /// Returns the number of messages since [`start_count`](Self::start_count).
     pub(crate) fn finish_count(&self) -> u32 {
-        let rest = self.control.steps.swap(DISARMED, Ordering::SeqCst);
-        u32::try_from(i64::from(u32::MAX) - rest).unwrap()
+        let plan = self.control.plan.send_replace(Plan::new(Fault::CutBefore, None));
+        u32::MAX - plan.steps.unwrap()
     }
 }
 
 impl Control {
     /// Counts a message. Returns the fault if it is the one.
     fn next_fault(&self) -> Option<Fault> {
-        let count = |steps: i64| (steps != DISARMED).then_some(steps - 1);
-        let steps = self.steps.fetch_update(Ordering::SeqCst, Ordering::SeqCst, count).ok()?;
-        if steps > 0 {
-            return None;
-        }
-        self.is_injected.store(true, Ordering::SeqCst);
-        Some(*self.fault.lock().unwrap())
+        let mut fault = None;
+        self.plan.send_modify(|plan| match plan.steps {
+            None => {}
+            Some(0) => {
+                fault = Some(plan.fault);
+                let is_killing = plan.fault == Fault::Kill;
+                *plan = Plan { steps: None, is_injected: true, is_killing, ..*plan };
+            }
+            Some(steps) => plan.steps = Some(steps - 1),
+        });
+        fault
     }
 }
 
@@ -169,7 +176,8 @@ async fn relay_messages(
         if fault == Some(Fault::CutAfter) {
             mute.send_replace(true);
         }
-        if server.write_all(&buffer[..length]).await.is_err() {
+        // A kill is carried out in any case: `disarm` waits for it.
+        if server.write_all(&buffer[..length]).await.is_err() && fault != Some(Fault::Kill) {
             return;
         }
         match fault {
@@ -182,6 +190,7 @@ async fn relay_messages(
             Some(Fault::Kill) => {
                 let kill = control.kill.lock().unwrap().clone().unwrap();
                 tokio::task::spawn_blocking(move || kill()).await.unwrap();
+                control.plan.send_modify(|plan| plan.is_killing = false);
                 return;
             }
         }
