@@ -28,6 +28,14 @@ impl Statement {
         self
     }
 
+    /// Appends a limit to the number of rows.
+    ///
+    /// SQLite plans with the value of a limit that is a parameter alone, and prepares the statement again for each new
+    /// set of values. It does not look into an expression.
+    pub(crate) fn limit(&mut self, rows: i64) -> &mut Self {
+        self.push(" LIMIT ").bind(rows).push(" + 0")
+    }
+
     /// Appends parameters, separated by commas.
     pub(crate) fn bind_all(&mut self, values: impl IntoIterator<Item = Value>) -> &mut Self {
         for (i, value) in values.into_iter().enumerate() {

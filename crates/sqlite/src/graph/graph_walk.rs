@@ -79,8 +79,7 @@ impl VisibleGraph<'_> {
     fn most_mentioned(&self, owner: &Scope) -> Result<Vec<EntityId>, SqliteError> {
         let mut statement = Statement::new("SELECT g.entity FROM graph_entities g");
         self.push_visible(owner, &mut statement);
-        statement.push(" GROUP BY g.entity ORDER BY count(*) DESC, g.entity LIMIT ");
-        statement.bind(sql_limit(self.query.entities));
+        statement.push(" GROUP BY g.entity ORDER BY count(*) DESC, g.entity").limit(sql_limit(self.query.entities));
         read_rows(self.connection, statement, |row| Ok(EntityId::from_bytes(row.get("entity")?)))
     }
 
@@ -106,8 +105,8 @@ impl VisibleGraph<'_> {
             self.push_visible(owner, &mut statement);
             push_any_of(column, entities, &mut statement);
             statement
-                .push(" ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC, g.source, g.relation, g.target LIMIT ");
-            statement.bind(Walk::MAX_EDGES as i64);
+                .push(" ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC, g.source, g.relation, g.target")
+                .limit(Walk::MAX_EDGES as i64);
             let time = |row: &Row<'_>, column: &str| {
                 Ok::<_, SqliteError>(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros))
             };

@@ -85,7 +85,7 @@ pub(crate) fn claim(
         selected!(
             "(SELECT ticket, record, attempts, queued_at FROM jobs WHERE job = ?1 AND ticket >= 0
               AND (leased_until <= ?2 OR leased_at > ?4 AND owner IS NULL AND leased_until <> ?5)
-              ORDER BY ticket LIMIT ?3) b CROSS JOIN ",
+              ORDER BY ticket LIMIT ?3 + 0) b CROSS JOIN ",
             ", b.attempts, b.ticket, b.queued_at"
         ),
         "WHERE r.record = b.record ORDER BY b.ticket"
@@ -217,7 +217,7 @@ pub(crate) fn failures(
          WHERE b.reason IS NOT NULL AND ",
     );
     covered.push_scope_condition(&mut statement);
-    statement.push(" ORDER BY b.ticket LIMIT ").bind(sql_limit(limit));
+    statement.push(" ORDER BY b.ticket").limit(sql_limit(limit));
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;
     let mut failures = Vec::new();

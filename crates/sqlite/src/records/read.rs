@@ -51,7 +51,8 @@ pub(crate) fn expired(
     let sql = "SELECT t.name, n.user, s.agent, s.session, s.branch, r.id
         FROM records r INDEXED BY expiring_records CROSS JOIN scopes s ON s.scope = r.scope
         CROSS JOIN namespaces n ON n.namespace = r.namespace CROSS JOIN tenants t ON t.tenant = n.tenant
-        WHERE r.expires_at IS NOT NULL AND NOT r.pinned AND r.expires_at <= ?1 ORDER BY r.expires_at, r.id LIMIT ?2";
+        WHERE r.expires_at IS NOT NULL AND NOT r.pinned AND r.expires_at <= ?1 ORDER BY r.expires_at, r.id
+        LIMIT ?2 + 0";
     let mut prepared = connection.prepare_cached(sql)?;
     let mut rows = prepared.query(params![now.as_micros(), rows::sql_limit(limit)])?;
     let mut expired = Vec::new();

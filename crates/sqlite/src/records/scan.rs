@@ -107,7 +107,7 @@ fn push_page_rows(
         statement.push(", ").bind(after.id.as_bytes().to_vec()).push(")");
     }
     statement.push(order(query.order)).push(tie_breaker(covered, query.order));
-    statement.push(" LIMIT ").bind(sql_limit(query.limit).saturating_add(1));
+    statement.limit(sql_limit(query.limit).saturating_add(1));
     if query.skip > 0 {
         statement.push(" OFFSET ").bind(sql_limit(query.skip));
     }

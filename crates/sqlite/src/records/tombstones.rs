@@ -30,7 +30,7 @@ pub(crate) fn tombstones(
         statement.push(" AND b.id > ").bind(after.as_bytes().to_vec());
     }
     statement.push(if covered.namespace.is_some() { " ORDER BY b.id" } else { " ORDER BY b.id, n.user" });
-    statement.push(" LIMIT ").bind(sql_limit(limit));
+    statement.limit(sql_limit(limit));
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;
     let mut tombstones = Vec::new();
