@@ -58,7 +58,10 @@ impl Pair {
         let url = address()?;
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::from_micros(NOON)));
-        let builder = || MemoryEngine::builder().clock(clock.clone()).background(false);
+        let builder = || {
+            let builder = MemoryEngine::builder().clock(clock.clone()).background(false);
+            builder.recall_options(time_travel::patient_recall())
+        };
         let sqlite = builder().sqlite(folder.path().join("memory.db")).build().await.unwrap();
         let schema = format!("{schema}_{}", std::process::id());
         let options = change(PostgresOptions::default().with_schema(schema));

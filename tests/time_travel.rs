@@ -10,8 +10,8 @@ use std::{
 
 use futures::TryStreamExt;
 use memory_engine::{
-    Builder, Clock, EnrichmentOptions, Kind, MemoryEngine, PutMode, RecallQuery, Record, RecordId, ScanQuery, Scope,
-    State, Timestamp, Turn, recall::Verdict, testing::ManualClock,
+    Builder, Clock, EnrichmentOptions, Kind, MemoryEngine, PutMode, RecallOptions, RecallQuery, Record, RecordId,
+    ScanQuery, Scope, State, Timestamp, Turn, recall::Verdict, testing::ManualClock,
 };
 
 const NOON: i64 = 1_772_000_000_000_000;
@@ -36,6 +36,11 @@ impl Random {
     }
 }
 
+/// Returns options with a deadline that a busy machine does not reach.
+pub(crate) fn patient_recall() -> RecallOptions {
+    RecallOptions::default().with_deadline(HOUR)
+}
+
 /// The records that were stored at a time.
 struct Snapshot {
     at: Timestamp,
@@ -57,7 +62,7 @@ struct History {
 impl History {
     async fn new(builder: Builder, user: Scope, seed: u64) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::from_micros(NOON)));
-        let builder = builder.clock(clock.clone()).background(false);
+        let builder = builder.clock(clock.clone()).background(false).recall_options(patient_recall());
         let memory = builder.enrichment(EnrichmentOptions::rules().unwrap()).build().await.unwrap();
         let (snapshots, lost_texts, retractions) = (Vec::new(), BTreeMap::new(), Vec::new());
         Self { memory, clock, user, random: Random(seed), snapshots, lost_texts, retractions }
@@ -208,7 +213,7 @@ impl History {
 /// Checks the questions of one user, in English and Chinese, after an update, a retraction and a deletion.
 pub(crate) async fn answers(builder: Builder) {
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(NOON)));
-    let memory = builder.clock(clock.clone()).background(false).build().await.unwrap();
+    let memory = builder.clock(clock.clone()).background(false).recall_options(patient_recall()).build().await.unwrap();
     let user = Scope::user("mo").unwrap();
     let note = async |text: &str| memory.remember(&user, Turn::note(text).at(clock.now())).await.unwrap();
     let key = note("The spare key is under the mat").await;
