@@ -127,11 +127,10 @@ fn sentence_kind(sentence: &Sentence<'_>) -> SentenceKind {
 fn is_rhetorical(body: &str, tokens: &[PhraseToken]) -> bool {
     let words = &QUESTION.chinese;
     let ends_with_tag =
-        words.tags.iter().any(|tag| body.strip_suffix(tag).is_some_and(|before| before.ends_with([',', '，', ' '])));
+        || words.tags.iter().any(|tag| body.strip_suffix(tag).is_some_and(|before| before.ends_with([',', '，', ' '])));
     let english = &*ENGLISH;
     let start = index_after_openers(tokens);
-    ends_with_tag
-        || words.rhetorical.any_in(body)
+    (body.contains(is_han) && (ends_with_tag() || words.rhetorical.any_in(body)))
         || english.rhetorical.find_at(tokens, start).is_some()
         || (1..tokens.len())
             .any(|at| english.tags.find_at(tokens, at).is_some_and(|(_, end)| is_only_punctuation_from(tokens, end)))
@@ -163,9 +162,9 @@ fn is_statement_clause(clause: &str) -> bool {
 /// [`has_statement_before_comma`] judges the others.
 fn has_question_form(body: &str, tokens: &[PhraseToken]) -> bool {
     let words = &QUESTION.chinese;
-    let last_clause = body.rsplit(CLAUSE_MARKS).next().unwrap_or(body).trim();
-    words.beginnings.any_starts(body)
-        || chinese::asks(last_clause, words)
+    let last_clause = || body.rsplit(CLAUSE_MARKS).next().unwrap_or(body).trim();
+    let asks_in_chinese = || words.beginnings.any_starts(body) || chinese::asks(last_clause(), words);
+    (body.contains(is_han) && asks_in_chinese())
         || ENGLISH.beginnings.find_at(tokens, index_after_openers(tokens)).is_some()
 }
 

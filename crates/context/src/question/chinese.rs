@@ -61,11 +61,6 @@ pub(super) fn requests(body: &str, words: &ChineseWords) -> bool {
 /// Returns true if a clause leaves a choice by a verb, 不 or 没, and the same verb: "去不去", "有没有".
 fn has_choice(clause: &str, words: &ChineseWords) -> bool {
     let chars: Vec<char> = clause.chars().collect();
-    chars.windows(3).any(|three| {
-        let choice: String = three.iter().collect();
-        three[0] == three[2]
-            && is_han(three[0])
-            && matches!(three[1], '不' | '没')
-            && !words.no_choices.contains(&choice)
-    })
+    let has_form = |three: &&[char]| three[0] == three[2] && is_han(three[0]) && matches!(three[1], '不' | '没');
+    chars.windows(3).filter(has_form).any(|three| !words.no_choices.contains(&three.iter().collect::<String>()))
 }
