@@ -44,6 +44,11 @@ impl ReadScope {
         Ok(Self { scope: on_branch(scope, None)?, visible_branches })
     }
 
+    /// Returns true if all records of the scope are of one user.
+    pub(crate) fn is_of_one_user(&self) -> bool {
+        self.scope.user_name().is_some()
+    }
+
     /// The restriction to visible branches combined with `filter`.
     fn restrict(&self, filter: Option<Filter>) -> Option<Filter> {
         self.visible_branches.clone().into_iter().chain(filter).reduce(Filter::and)

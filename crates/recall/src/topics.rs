@@ -141,7 +141,9 @@ impl Expressions {
             add(&data.asks, Meaning::Asks(topic));
             add(&data.raises, Meaning::Raises(topic));
             add(&data.constraints, Meaning::Constraint(topic));
-            add(&word_expression(&data.words), Meaning::Word(topic));
+            // The index tries only the words that occur; one expression would try all of them at every place.
+            let words: Vec<String> = data.words.iter().map(regex_of_word).collect();
+            add(&words, Meaning::Word(topic));
         }
         let index = RegexOptions::ignoring_case().index(&texts, KEPT_EXPRESSIONS_MAX_BYTES)?;
         Ok(Self { index, meanings })
@@ -175,12 +177,7 @@ impl Matcher {
     }
 }
 
-/// Returns an expression for the words of a topic; none if it has no words. English words also match in the plural.
-fn word_expression(words: &Words) -> Vec<String> {
-    let alternatives: Vec<String> = words.iter().map(regex_of_word).collect();
-    if alternatives.is_empty() { Vec::new() } else { vec![alternatives.join("|")] }
-}
-
+/// Returns an expression for a word of a topic. An English word also matches in the plural.
 fn regex_of_word(word: &str) -> String {
     if word.is_ascii() { format!(r"\b{word}(?:s|es)?\b") } else { word.to_owned() }
 }
@@ -283,7 +280,9 @@ impl RecallRun<'_> {
         let limit = self.plan.options.topic_limit;
         // The topics of a dialogue before the question are not those of the question.
         let is_past_or_dialogue = self.plan.query.as_of.is_some() || self.plan.query.has_context;
-        if limit == 0 || !self.plan.ranks_by_features() || is_past_or_dialogue {
+        // What one user likes or cannot eat says nothing to another.
+        let is_of_user = self.scope.is_of_one_user();
+        if limit == 0 || !is_of_user || !self.plan.ranks_by_features() || is_past_or_dialogue {
             return hits;
         }
         let Some(topics) = Topics::of_message(&self.plan.query.text) else { return hits };
@@ -298,16 +297,17 @@ impl RecallRun<'_> {
         let words = topics.search_words().join(" ");
         let clauses = self.parts.store.analysis().query_clauses(words).await?;
         let terms = clauses.into_iter().flat_map(|clause| clause.terms).collect();
-        let query = KeywordQuery::new(vec![Clause { terms, weight: 1.0 }], MAX_FOUND);
-        let query = query.with_filter(self.plan.filter.clone());
+        let is_of_user = Filter::eq(Field::Role, Role::USER.as_str());
+        let is_own = Filter::Or(vec![is_of_user.clone(), Filter::Not(Box::new(Filter::Exists(Field::Role)))]);
+        let query =
+            KeywordQuery::new(vec![Clause { terms, weight: 1.0 }], MAX_FOUND).with_filter(Some(self.admitted(is_own)));
         let hits = self.scope.search_keywords(self.parts.store.keywords().as_ref(), query).await?;
         let ids: Vec<RecordId> = hits.into_iter().map(|hit| hit.id).collect();
         let found = self.records(&ids).await?.into_iter().flatten();
         // Expressions match more than the words that were searched for.
-        let is_said = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::Role, Role::USER.as_str()));
+        let is_said = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(is_of_user);
         let is_stated = Filter::Or(vec![is_said, Filter::eq(Field::Kind, Kind::FACT.as_str())]);
-        let latest = ScanQuery::newest(LATEST_STATEMENTS)
-            .with_filter(self.plan.filter.clone().into_iter().fold(is_stated, Filter::and));
+        let latest = ScanQuery::newest(LATEST_STATEMENTS).with_filter(self.admitted(is_stated));
         let latest = self.scope.scan(&self.parts.store, &latest).await?.records;
         let mut seen = FxHashSet::default();
         let mut statements: Vec<(Weight, Record)> = found
@@ -318,6 +318,11 @@ impl RecallRun<'_> {
             .collect();
         statements.sort_by_key(|(weight, record)| Reverse((*weight, record.occurred_at, record.id)));
         Ok(without_sources(statements))
+    }
+
+    /// Returns the filter of the query together with another one.
+    fn admitted(&self, filter: Filter) -> Filter {
+        self.plan.filter.clone().into_iter().fold(filter, Filter::and)
     }
 
     /// Returns false for a statement within a play, unless the query is asked there: what is true of a character is not
