@@ -178,6 +178,28 @@ async fn k8_relevant_memories_are_injected_for_any_message_unless_the_rule_is_of
 }
 
 #[tokio::test]
+async fn a_question_beside_a_pasted_text_finds_its_memory() {
+    let log: String =
+        (0..200).map(|n| format!("12:00:{:02} WARN worker {n} reset, job {} retried\n", n % 60, n * 7)).collect();
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for text in ["My dentist is Dr. Huber in Graz.", "我的护照放在书房的蓝盒子里", "The worker retried its job."]
+        {
+            memory.remember(&lin(), Turn::user(text)).await.unwrap();
+        }
+        let injector = Injector::new(memory.clone());
+        for (text, expected) in [
+            (format!("{log}\nBy the way, which city is my dentist in?"), "My dentist is Dr. Huber in Graz."),
+            (format!("护照放在哪里了？\n```\n{log}```"), "我的护照放在书房的蓝盒子里"),
+        ] {
+            let injection = injector.inject(&lin(), &message(4, "daily", &text)).await;
+            let texts: Vec<&str> = injection.records.iter().map(|record| record.text.as_str()).collect();
+            assert_eq!(texts, [expected]);
+        }
+    }
+}
+
+#[tokio::test]
 async fn k8_each_rule_injects_the_memories_of_the_document() {
     for backend in Backend::all() {
         let injector = story(&backend).await.with_rules(InjectionRules::of_document());

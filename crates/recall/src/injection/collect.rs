@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use memory_engine_context::{Action, IncomingMessage, InjectionDecision, MAX_CONTEXT_MESSAGES, weak_question};
+use memory_engine_context::{
+    Action, IncomingMessage, InjectionDecision, MAX_CONTEXT_MESSAGES, question_beside_paste, weak_question,
+};
 use memory_engine_core::{
     ContentHash, Field, Filter, FilterValue, Kind, Op, Phrases, Record, RecordId, Result, Scope, Timestamp,
 };
@@ -169,9 +171,29 @@ impl Injector {
         options.with_deadline(options.deadline.min(remaining))
     }
 
-    /// Recalls the memories that are relevant to the query. A query without a topic ("how did that go?") is searched
-    /// for together with the conversation before it.
+    /// Recalls the memories that are relevant to the query. Of a message with a pasted text, what stands beside the
+    /// text is searched for first, and the whole message if that finds nothing.
     async fn search(&self, scope: &Scope, query: RecallQuery, conversation: &[&str], recalled: &mut RecalledMemories) {
+        if let Some(question) = question_beside_paste(&query.text) {
+            let asked = RecallQuery { text: question, ..query.clone() };
+            self.search_text(scope, asked, conversation, recalled).await;
+            if !recalled.relevant.is_empty() {
+                return;
+            }
+        }
+        let options = self.recall_options(recalled);
+        self.search_text(scope, query.with_options(options), conversation, recalled).await;
+    }
+
+    /// Recalls the memories that are relevant to the text of the query. A query without a topic ("how did that go?") is
+    /// searched for together with the conversation before it.
+    async fn search_text(
+        &self,
+        scope: &Scope,
+        query: RecallQuery,
+        conversation: &[&str],
+        recalled: &mut RecalledMemories,
+    ) {
         let outcome = if weak_question(&query.text) && !conversation.is_empty() {
             let latest = &conversation[conversation.len().saturating_sub(MAX_CONTEXT_MESSAGES)..];
             let dialogue = latest.iter().map(|text| ("message", *text));
