@@ -141,9 +141,7 @@ impl Expressions {
             add(&data.asks, Meaning::Asks(topic));
             add(&data.raises, Meaning::Raises(topic));
             add(&data.constraints, Meaning::Constraint(topic));
-            // The index tries only the words that occur; one expression would try all of them at every place.
-            let words: Vec<String> = data.words.iter().map(regex_of_word).collect();
-            add(&words, Meaning::Word(topic));
+            add(&word_expression(&data.words), Meaning::Word(topic));
         }
         let index = RegexOptions::ignoring_case().index(&texts, KEPT_EXPRESSIONS_MAX_BYTES)?;
         Ok(Self { index, meanings })
@@ -177,7 +175,12 @@ impl Matcher {
     }
 }
 
-/// Returns an expression for a word of a topic. An English word also matches in the plural.
+/// Returns an expression for the words of a topic; none if it has no words. English words also match in the plural.
+fn word_expression(words: &Words) -> Vec<String> {
+    let alternatives: Vec<String> = words.iter().map(regex_of_word).collect();
+    if alternatives.is_empty() { Vec::new() } else { vec![alternatives.join("|")] }
+}
+
 fn regex_of_word(word: &str) -> String {
     if word.is_ascii() { format!(r"\b{word}(?:s|es)?\b") } else { word.to_owned() }
 }
