@@ -3,34 +3,39 @@
 import { html, render, useEffect, useRef, useState } from './lib/ui.js';
 import { LANGUAGES, setLanguage, useLanguage, useTexts } from './lib/texts.js';
 import { navigate, routeTo, useRoute } from './lib/route.js';
-import { onKeyRefused, storeKey, storedKey, useGet } from './lib/api.js';
+import { onKeyRefused, onWritten, storeKey, storedKey, useGet, useReloadOnReturn } from './lib/api.js';
 import { OWNER_NAMES, ownerOf } from './lib/owner.js';
 import { Notice } from './lib/components.js';
 
 const texts = {
   en: {
+    about: 'What it knows', conversations: 'Conversations',
     overview: 'Overview', timeline: 'Timeline', search: 'Search', facts: 'Facts', graph: 'Graph',
     context: 'Context preview', companion: 'Companion', undo: 'Undo', deletion: 'Deletion', operations: 'Operations',
     views: 'Views', skip: 'Skip to content', inspector: 'Memory inspector', owner: 'Owner of the memories',
     user_id: 'User', agent_id: 'Agent', session_id: 'Session', branch: 'Branch', all: 'All', language: 'Language',
     forgetKey: 'Forget key', keyTitle: 'This server needs a key', key: 'Key', open: 'Open',
     keyText: 'The key stays in this browser tab and is sent only to this server.',
+    waiting: ['1 waits for review', '{count} wait for review'],
     wrongKey: 'The server does not accept this key.', unknown: 'There is no such view.',
     broken: 'The view could not be loaded: {reason}. Reload the page to try again.',
   },
   zh: {
-    overview: '概览', timeline: '时间线', search: '检索', facts: '事实', graph: '关系图', context: '上下文预览',
+    about: '它知道什么', conversations: '对话', overview: '概览',
+    timeline: '时间线', search: '检索', facts: '事实', graph: '关系图', context: '上下文预览',
     companion: '陪伴', undo: '撤销', deletion: '删除', operations: '运行状况', views: '视图', skip: '跳到内容',
     inspector: '记忆检查器', owner: '记忆的所有者', user_id: '用户', agent_id: '智能体', session_id: '会话', branch: '分支',
     all: '全部', language: '语言', forgetKey: '清除密钥', keyTitle: '此服务器需要密钥', key: '密钥', open: '打开',
     keyText: '密钥只保存在当前浏览器标签页中，并且只发送给此服务器。', wrongKey: '服务器不接受此密钥。', unknown: '没有这个视图。',
+    waiting: '{count} 条待审核',
     broken: '无法加载视图：{reason}。请重新加载页面。',
   },
 };
 
 /** The views in the order of the navigation. Each is a module whose default export is a component. */
 const VIEWS = [
-  'overview', 'timeline', 'search', 'facts', 'graph', 'context', 'companion', 'undo', 'deletion', 'operations',
+  'about', 'conversations', 'search', 'timeline', 'facts', 'graph', 'context', 'companion', 'undo', 'deletion',
+  'overview', 'operations',
 ];
 /** Characters of a name in a list from which the owner is chosen. */
 const MAX_OPTION_CHARACTERS = 60;
@@ -67,16 +72,30 @@ function App() {
   const owner = chosenOwner(route.params, users.data);
   return html`
     <a class="skip" href="#main" onClick=${focusMain}>${t('skip')}</a>
-    <header class="top"><a class="brand" href="#/overview"><img src="icon.svg" alt="" width="24" height="24" />
-        <span>${t('inspector')}</span></a>
+    <header class="top"><a class="brand" href=${routeTo('about', ownerOf(route.params))}>
+        <img src="icon.svg" alt="" width="24" height="24" /><span>${t('inspector')}</span></a>
       <${OwnerPicker} route=${route} owner=${owner} users=${users.data} />
       <${LanguagePicker} />
       ${storedKey() && html`<button type="button" class="quiet" onClick=${forget}>${t('forgetKey')}</button>`}
     </header>
     <nav class="views" aria-label=${t('views')}>${VIEWS.map((view) => html`
       <a key=${view} href=${routeTo(view, ownerOf(route.params))}
-        aria-current=${view === route.view ? 'page' : null}>${t(view)}</a>`)}</nav>
+        aria-current=${view === route.view ? 'page' : null}><span class="view-name">${t(view)}</span>
+        ${view === 'about' && users.data && html`<${WaitingCount} owner=${owner} users=${users.data} />`}</a>`)}</nav>
     <main id="main" tabindex="-1"><${CurrentView} route=${route} owner=${owner} users=${users} /></main>`;
+}
+
+/** Number of memories of the user that wait for a review, for the navigation. */
+function WaitingCount({ owner, users }) {
+  const t = useTexts(texts);
+  const isKnown = owner.user_id || users.all_users;
+  const read = useGet(isKnown ? '/api/review' : null, { user_id: owner.user_id, limit: 1 });
+  useEffect(() => onWritten(read.reload), [read.reload]);
+  useReloadOnReturn(read.reload);
+  const count = read.data?.total ?? 0;
+  if (count === 0) return null;
+  return html` <span class="count" title=${t('waiting', { count })}><span aria-hidden="true">${count}</span>
+    <span class="visually-hidden">${t('waiting', { count })}</span></span>`;
 }
 
 /** Returns the owner in the route. A single user need not be chosen. */

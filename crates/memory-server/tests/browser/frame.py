@@ -19,7 +19,7 @@ with Browser() as browser:
                     assert len(page.locator("main").inner_text()) > len(headings[route]), f"{route} is empty: {name}"
                     overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
                     assert overflow <= 0, f"{route} is {overflow} px wider than the screen: {name}"
-                    current = page.locator("nav [aria-current=page]")
+                    current = page.locator("nav [aria-current=page] .view-name")
                     assert current.inner_text() == headings[route], f"{route} is not marked in the navigation"
                 assert len(set(headings.values())) == len(ROUTES), f"views share a heading: {headings}"
                 is_chinese = all(any("\u4e00" <= letter <= "\u9fff" for letter in text) for text in headings.values())

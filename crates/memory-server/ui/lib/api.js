@@ -5,6 +5,7 @@ import { useCallback, useEffect, useRef, useState } from './ui.js';
 
 const STORED = 'memory-engine.key';
 const refusedListeners = new Set();
+const writtenListeners = new Set();
 
 /** A refusal or failure, with the HTTP status (0 if the server did not answer) and the server's message. */
 export class ApiError extends Error {
@@ -29,6 +30,12 @@ export function storeKey(key) {
 export function onKeyRefused(listener) {
   refusedListeners.add(listener);
   return () => refusedListeners.delete(listener);
+}
+
+/** Calls a function after each request that changed memories. Returns a function that ends this. */
+export function onWritten(listener) {
+  writtenListeners.add(listener);
+  return () => writtenListeners.delete(listener);
 }
 
 /** Returns a path with parameters. Missing and empty parameters are left out. */
@@ -64,7 +71,10 @@ export async function request(method, path, body, { signal } = {}) {
   }
   const text = await response.text();
   const answer = parseJson(text);
-  if (response.ok) return answer;
+  if (response.ok) {
+    if (method !== 'GET' && !path.startsWith('/api/inspector/')) writtenListeners.forEach((listener) => listener());
+    return answer;
+  }
   if (response.status === 401) refusedListeners.forEach((listener) => listener());
   const message = answer?.detail ?? answer?.error?.message ?? answer?.error ?? `HTTP ${response.status}`;
   throw new ApiError(response.status, message);
@@ -107,4 +117,15 @@ export function useGet(path, params = {}) {
     return () => running.current?.abort();
   }, [load]);
   return { ...state, reload: load };
+}
+
+/** Calls a function when the tab becomes visible again: other programs may have stored something meanwhile. */
+export function useReloadOnReturn(reload) {
+  const latest = useRef(reload);
+  latest.current = reload;
+  useEffect(() => {
+    const returned = () => document.hidden || latest.current();
+    document.addEventListener('visibilitychange', returned);
+    return () => document.removeEventListener('visibilitychange', returned);
+  }, []);
 }

@@ -105,7 +105,7 @@ function Sources({ detail, owner }) {
 }
 
 /** A text in which the quotation is marked. */
-function Quoted({ text, quote }) {
+export function Quoted({ text, quote }) {
   const start = quote ? text.indexOf(quote) : -1;
   if (start < 0 || text.length > 600) return html`<${MemoryText} text=${text} />`;
   const [before, after] = [text.slice(0, start), text.slice(start + quote.length)];

@@ -3,6 +3,8 @@
 import { html, useState } from './ui.js';
 import { useTexts } from './texts.js';
 import { post, useGet, withParams } from './api.js';
+import { routeTo } from './route.js';
+import { kindName } from './names.js';
 import { formatNumber, formatTime } from './format.js';
 import { Badge, Empty, Field, Loaded, MemoryName, MemoryText, Notice, Panel } from './components.js';
 import { ConfirmDialog } from './dialog.js';
@@ -29,11 +31,13 @@ const texts = {
       '{n} still wait, because the same texts were forgotten before.',
     ],
     rejected: ['{n} memory was rejected.', '{n} memories were rejected.'], undo: 'Undo the rejection',
+    waits: ['{n} waits for your review', '{n} wait for your review'], allWaiting: 'Review all {n}',
     undone: ['{n} memory waits for a review again.', '{n} memories wait for a review again.'], next: 'Next page',
     first: 'First page',
   },
   zh: {
-    none: '没有待审核的记忆', noneText: '如果配置要求审核（例如 memory.toml 中的 review = "facts=review"），新的记忆会先列在这里，接受之后才会生效。',
+    waits: '{n} 条等待您审核', allWaiting: '审核全部 {n} 条', none: '没有待审核的记忆',
+    noneText: '如果配置要求审核（例如 memory.toml 中的 review = "facts=review"），新的记忆会先列在这里，接受之后才会生效。',
     noneOfSource: '此来源没有待审核的记忆', total: '{n} 条记忆待审核', source: '来源', all: '全部来源', rule_facts: '规则提取的事实',
     model_facts: '模型提取的事实', summaries: '摘要', profiles: '画像', imports: '导入', tools: '工具的陈述', rule: '规则 {name}',
     evidence: '来源于', accept: '接受', edit: '修改', reject: '拒绝', acceptSelected: '接受所选', rejectSelected: '拒绝所选',
@@ -46,24 +50,29 @@ const texts = {
 
 const SOURCES = ['rule_facts', 'model_facts', 'summaries', 'profiles', 'imports', 'tools'];
 const PAGE_MEMORIES = 50;
+const SHORT_MEMORIES = 3;
 
 const counted = (count) => ({ count, n: formatNumber(count) });
 
-/** The memories within the owner's memory that wait for a review, oldest first. */
-export function ReviewQueue({ owner }) {
+/**
+ * The memories within the owner's memory that wait for a review, oldest first. With `isShort` it shows the first of
+ * them without choices, and nothing if none waits. `onChanged` is called after a decision.
+ */
+export function ReviewQueue({ owner, isShort = false, onChanged }) {
   const t = useTexts(texts);
   const [source, setSource] = useState('');
   const [after, setAfter] = useState('');
   const [selected, setSelected] = useState(new Set());
   const [dialog, setDialog] = useState(null);
   const [message, setMessage] = useState(null);
-  const read = useGet('/api/review', { ...owner, source, after, limit: PAGE_MEMORIES });
+  const read = useGet('/api/review', { ...owner, source, after, limit: isShort ? SHORT_MEMORIES : PAGE_MEMORIES });
   const path = (verb) => withParams(`/api/review/${verb}`, owner);
   const finish = (next) => {
     setDialog(null);
     setSelected(new Set());
     setMessage(next);
     read.reload();
+    onChanged?.();
   };
   const fail = (error) => setMessage({ tone: 'error', text: error.message });
   const accept = (ids) => post(path('accept'), { ids }).then((done) => finish(acceptedMessage(done, t)), fail);
@@ -87,9 +96,27 @@ export function ReviewQueue({ owner }) {
     setSelected(new Set(on ? [...others, ...ids] : others));
   };
   const chosen = [...selected];
-  return html`${message && html`<${Notice} tone=${message.tone}>${message.text}
+  const notice = message && html`<${Notice} tone=${message.tone}>${message.text}
       ${message.retraction && html`${' '}<button type="button" class="link"
-        onClick=${undo}>${t('undo')}</button>`}<//>`}
+        onClick=${undo}>${t('undo')}</button>`}<//>`;
+  const card = (memory) => html`<${PendingCard} key=${memory.id} memory=${memory} isShort=${isShort}
+    selected=${selected.has(memory.id)} onSelect=${(on) => toggle([memory.id], on)}
+    onAccept=${() => accept([memory.id])} onEdit=${() => setDialog({ edit: memory })}
+    onReject=${() => setDialog({ reject: [memory.id] })} />`;
+  const dialogs = html`${dialog?.edit && html`<${EditDialog} memory=${dialog.edit} onEdit=${edit}
+      onClose=${() => setDialog(null)} />`}
+    ${dialog?.reject && html`<${RejectDialog} ids=${dialog.reject} onReject=${reject}
+      onClose=${() => setDialog(null)} />`}`;
+  if (isShort) {
+    const { pending = [], total = 0 } = read.data ?? {};
+    return html`${notice}
+      ${total > 0 && html`<${Panel} title=${t('waits', counted(total))} className="waiting">
+        ${pending.map(card)}
+        ${total > pending.length && html`<p><a href=${routeTo('undo', { ...owner, tab: 'review' })}>
+          ${t('allWaiting', counted(total))}</a></p>`}<//>`}
+      ${dialogs}`;
+  }
+  return html`${notice}
     <${Panel}><div class="fields review-filter">
       <${Field} label=${t('source')}><select value=${source} onChange=${chooseSource}>
         <option value="">${t('all')}</option>
@@ -105,17 +132,12 @@ export function ReviewQueue({ owner }) {
           onChange=${(event) => toggle(pending.map((memory) => memory.id), event.target.checked)} />
           ${t('selectAll')}</label>
         <span class="hint">${t('total', counted(total))}</span></div>`}
-      ${pending.map((memory) => html`<${PendingCard} key=${memory.id} memory=${memory}
-        selected=${selected.has(memory.id)} onSelect=${(on) => toggle([memory.id], on)}
-        onAccept=${() => accept([memory.id])}
-        onEdit=${() => setDialog({ edit: memory })} onReject=${() => setDialog({ reject: [memory.id] })} />`)}
+      ${pending.map(card)}
       ${(next || after) && html`<div class="form-actions">
         <button type="button" disabled=${!after} onClick=${() => setAfter('')}>${t('first')}</button>
         <button type="button" disabled=${!next} onClick=${() => setAfter(next)}>${t('next')}</button></div>`}
     `}<//><//>
-    ${dialog?.edit && html`<${EditDialog} memory=${dialog.edit} onEdit=${edit} onClose=${() => setDialog(null)} />`}
-    ${dialog?.reject && html`<${RejectDialog} ids=${dialog.reject} onReject=${reject}
-      onClose=${() => setDialog(null)} />`}`;
+    ${dialogs}`;
 }
 
 /** Says how many memories were accepted, and why others were not. */
@@ -126,17 +148,18 @@ function acceptedMessage({ accepted, skipped, blocked }, t) {
   return { tone: blocked.length > 0 || accepted.length === 0 ? 'warn' : 'success', text: parts.join(' ') };
 }
 
-function PendingCard({ memory, selected, onSelect, onAccept, onEdit, onReject }) {
+function PendingCard({ memory, isShort, selected, onSelect, onAccept, onEdit, onReject }) {
   const t = useTexts(texts);
   const source = SOURCES.includes(memory.source) ? t(memory.source) : memory.source;
   return html`<article class="record" data-id=${memory.id}>
-    <header><label class="check"><input type="checkbox" checked=${selected}
+    <header>${!isShort && html`<label class="check"><input type="checkbox" checked=${selected}
         onChange=${(event) => onSelect(event.target.checked)} />
-        <span class="visually-hidden">${t('select')}</span></label>
+        <span class="visually-hidden">${t('select')}</span></label>`}
       <time datetime=${memory.created_at}>${formatTime(memory.created_at)}</time>
-      <span class="badges"><${Badge} tone="info">${memory.kind}<//>${source && html`<${Badge}>${source}<//>`}</span>
+      <span class="badges"><${Badge} tone="info">${kindName(memory.kind)}<//>
+        ${source && html`<${Badge}>${source}<//>`}</span>
       ${memory.session_id && html`<${MemoryName} name=${memory.session_id} />`}
-      ${memory.rule && html`<span class="hint">${t('rule', { name: memory.rule })}</span>`}</header>
+      ${memory.rule && !isShort && html`<span class="hint">${t('rule', { name: memory.rule })}</span>`}</header>
     <${MemoryText} text=${memory.text} />
     ${memory.evidence.length > 0 && html`<p class="hint">${t('evidence')}</p>
       ${memory.evidence.map((one) => html`<blockquote class="quoted" key=${one.id}>

@@ -5,7 +5,7 @@ import { useEffect, useState } from './ui.js';
 /** Parses a fragment. Returns the name of the view, and the parameters as an object of texts. */
 export function parseRoute(fragment) {
   const [path, query = ''] = fragment.replace(/^#?\/?/, '').split('?');
-  return { view: path || 'overview', params: Object.fromEntries(new URLSearchParams(query)) };
+  return { view: path || 'about', params: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 /** Returns the fragment of a view with parameters. Missing and empty parameters are left out. */

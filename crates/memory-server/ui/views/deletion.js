@@ -11,7 +11,6 @@ import { CertificatePanel, VerifyPanel } from '../lib/certificate.js';
 
 const texts = {
   en: {
-    choose: 'Choose a user', chooseText: 'A deletion belongs to one user. Choose the user at the top of the page.',
     what: '1. What to delete', within: 'Within', user_id: 'user', agent_id: 'agent', session_id: 'session',
     branch: 'branch', narrower: 'Choose an agent or a session at the top of the page to delete only within it.',
     mode: 'Which records', filter: 'By kind and time', ids: 'By id', everything: 'Everything here', kinds: 'Kinds',
@@ -56,7 +55,7 @@ const texts = {
     forgotten: ['{n} record was deleted.', '{n} records were deleted.'],
   },
   zh: {
-    choose: '请选择用户', chooseText: '删除只针对一个用户。请在页面顶部选择用户。', what: '1. 删除什么', within: '范围', user_id: '用户',
+    what: '1. 删除什么', within: '范围', user_id: '用户',
     agent_id: '智能体', session_id: '会话', branch: '分支', narrower: '如需只删除某个智能体或会话中的记忆，请在页面顶部选择。', mode: '哪些记录',
     filter: '按类型和时间', ids: '按 ID', everything: '此范围内的全部', kinds: '类型', kindsHint: '不选则为所有类型。', from: '起（含）',
     until: '止（不含）', idsField: 'ID，每行一个', idsHint: '点击记忆下方的“复制 ID”即可复制。',
@@ -97,7 +96,7 @@ export default function Deletion({ params, owner, users }) {
     ${owner.user_id
       ? html`<${DeletionSteps} key=${address} owner=${owner} ids=${params.ids ?? ''} isOff=${isOff}
           isCertified=${isCertified} users=${users} />`
-      : html`<${Panel}><${Empty} title=${t('choose')}>${t('chooseText')}<//><//>`}
+      : html`<${ChooseUser} view="deletion" users=${users} />`}
     ${!isOff && html`<${VerifyPanel} />`}`;
 }
 

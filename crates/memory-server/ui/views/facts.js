@@ -7,6 +7,7 @@ import { navigate, routeTo } from '../lib/route.js';
 import { ownerOf } from '../lib/owner.js';
 import { formatNumber } from '../lib/format.js';
 import { Empty, Field, Loaded, Notice, Tabs } from '../lib/components.js';
+import { ChooseUser, mustChooseUser } from '../lib/choose_user.js';
 import { FactBadges, isOver } from '../lib/fact_badges.js';
 import { attributeName, subjectName } from '../lib/fact_names.js';
 import { FactDetail } from '../lib/fact_detail.js';
@@ -24,8 +25,7 @@ const texts = {
     empty: 'Facts are extracted from messages if the server enriches them (“memory serve --digest rules”). Stored '
       + 'messages are enriched by “memory digest --digest rules”.',
     noneTitle: 'No such facts', none: 'No fact matches. Change the filter, or choose another state.',
-    reset: 'Remove the filters', chooseTitle: 'Choose a user',
-    choose: 'Facts are shown for one user at a time. Choose a user at the top of the page.',
+    reset: 'Remove the filters',
     select: 'Choose a fact to see its history and where it comes from.',
   },
   zh: {
@@ -35,8 +35,8 @@ const texts = {
     shown: '{count} 条事实', first: '第一页', next: '下一页', pages: '翻页', truncated: '事实超过 20,000 条，只显示最新的。请选择会话或智能体以缩小范围。',
     emptyTitle: '还没有事实',
     empty: '服务器启用提取后（“memory serve --digest rules”），会从消息中提取事实。已存入的消息可用 “memory digest --digest rules” 提取。',
-    noneTitle: '没有符合条件的事实', none: '请修改筛选条件，或选择其他状态。', reset: '清除筛选', chooseTitle: '请选择用户',
-    choose: '事实一次显示一个用户。请在页面顶部选择用户。', select: '选择一条事实，查看其历史和来源。',
+    noneTitle: '没有符合条件的事实', none: '请修改筛选条件，或选择其他状态。', reset: '清除筛选',
+    select: '选择一条事实，查看其历史和来源。',
   },
 };
 
@@ -47,10 +47,7 @@ const FILTER_DELAY_MS = 250;
 
 /** The view "Facts". */
 export default function Facts({ params, owner, users }) {
-  const t = useTexts(texts);
-  if (!owner.user_id && (users.data?.users.length ?? 0) > 1) {
-    return html`<${Empty} title=${t('chooseTitle')}>${t('choose')}<//>`;
-  }
+  if (mustChooseUser(owner, users)) return html`<${ChooseUser} view="facts" users=${users} />`;
   return html`<${FactBrowser} params=${params} owner=${owner} />`;
 }
 

@@ -7,6 +7,7 @@ import { navigate, routeTo } from '../lib/route.js';
 import { ownerOf } from '../lib/owner.js';
 import { formatNumber } from '../lib/format.js';
 import { Empty, Field, Loaded, Notice } from '../lib/components.js';
+import { ChooseUser, mustChooseUser } from '../lib/choose_user.js';
 import { GraphEvidence } from '../lib/graph_evidence.js';
 import { GraphLists } from '../lib/graph_lists.js';
 import { KindMark, kindTexts } from '../lib/graph_kinds.js';
@@ -30,7 +31,6 @@ const texts = {
       + 'extracts them from stored messages.',
     emptyOn: 'Entities are extracted from new messages that name people, places or things. “memory digest --graph '
       + 'rules” extracts them from stored messages.',
-    chooseTitle: 'Choose a user', choose: 'The graph shows one user at a time. Choose a user at the top of the page.',
     legend: 'Kinds of entities',
   },
   zh: {
@@ -42,8 +42,8 @@ const texts = {
     records: '{count} 条记录', picture: '关系图：{entities}，{relations}。旁边的列表包含相同的内容。', zoomIn: '放大', zoomOut: '缩小',
     fit: '显示全部', arranging: '正在排列 {count} 个实体…', broken: '无法绘制关系图：{reason}', emptyTitle: '还没有实体',
     emptyOff: '此服务器未提取实体。请用 “--graph rules” 启动；“memory digest --graph rules” 可从已存入的消息中提取。',
-    emptyOn: '新消息提到人物、地点或事物时会提取实体。“memory digest --graph rules” 可从已存入的消息中提取。', chooseTitle: '请选择用户',
-    choose: '关系图一次显示一个用户。请在页面顶部选择用户。', legend: '实体类型',
+    emptyOn: '新消息提到人物、地点或事物时会提取实体。“memory digest --graph rules” 可从已存入的消息中提取。',
+    legend: '实体类型',
   },
 };
 
@@ -55,10 +55,7 @@ const ZOOM_STEP = 1.3;
 
 /** The view "Graph". */
 export default function Graph({ params, owner, users }) {
-  const t = useTexts(texts);
-  if (!owner.user_id && (users.data?.users.length ?? 0) > 1) {
-    return html`<${Empty} title=${t('chooseTitle')}>${t('choose')}<//>`;
-  }
+  if (mustChooseUser(owner, users)) return html`<${ChooseUser} view="graph" users=${users} />`;
   return html`<${GraphBrowser} params=${params} owner=${owner} />`;
 }
 

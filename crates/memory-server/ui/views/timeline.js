@@ -6,6 +6,7 @@ import { navigate, routeTo } from '../lib/route.js';
 import { ownerOf } from '../lib/owner.js';
 import { formatNumber, formatTime } from '../lib/format.js';
 import { Badge, Empty, Field, MemoryName, MemoryText, Notice } from '../lib/components.js';
+import { ChooseUser, mustChooseUser } from '../lib/choose_user.js';
 import { RecordActions, RecordBadges, isStruck } from '../lib/record.js';
 import { useRowWindow } from '../lib/row_window.js';
 import { useTimeline } from '../lib/timeline.js';
@@ -20,8 +21,7 @@ const texts = {
     from: ['from {count} record', 'from {count} records'],
     role_user: 'User', role_assistant: 'Assistant', role_system: 'System', role_tool: 'Tool', scene: 'Scene: {name}',
     session: 'Session: {name}', agent: 'Agent: {name}', branch: 'Branch: {name}', user: 'User: {name}',
-    edits: ['edited once', 'edited {count} times'], supersededBy: 'what replaced it', chooseTitle: 'Choose a user',
-    choose: 'The timeline shows one user at a time. Choose a user at the top of the page.',
+    edits: ['edited once', 'edited {count} times'], supersededBy: 'what replaced it',
     emptyTitle: 'Nothing here yet',
     empty: 'Turns appear here as soon as an application stores them: through the chat gateway, '
       + 'the mem0 routes, MCP or the command “memory import”.',
@@ -37,8 +37,7 @@ const texts = {
     actions: '操作', derived: '由此派生', from: '来自 {count} 条记录',
     role_user: '用户', role_assistant: '助手', role_system: '系统', role_tool: '工具', scene: '场景：{name}',
     session: '会话：{name}', agent: '智能体：{name}', branch: '分支：{name}', user: '用户：{name}',
-    edits: '修改过 {count} 次', supersededBy: '取代它的记录', chooseTitle: '请选择用户',
-    choose: '时间线一次显示一个用户。请在页面顶部选择用户。',
+    edits: '修改过 {count} 次', supersededBy: '取代它的记录',
     emptyTitle: '还没有内容', empty: '应用程序存入对话后会显示在这里：通过聊天网关、mem0 接口、MCP，或 “memory import” 命令。',
     noneTitle: '没有符合条件的记录', none: '请选择其他日期、其他会话，或选择“全部”记录。',
     then: '这是 {time} 时的时间线：显示当时的文本和状态，不含之后存入的内容。此后被删除的记录不会显示。',
@@ -56,12 +55,11 @@ const LOAD_AHEAD_ROWS = 15;
 /** The view "Timeline". */
 export default function Timeline({ params, owner, users }) {
   const t = useTexts(texts);
-  const mustChoose = !owner.user_id && (users.data?.users.length ?? 0) > 1;
   return html`<${Controls} params=${params} />
     ${params.as_of && html`<${Notice}>${t('then', { time: formatTime(params.as_of) })}
       ${' '}<a href=${routeTo('timeline', { ...params, as_of: '' })}>${t('now')}</a><//>`}
-    ${mustChoose
-      ? html`<${Empty} title=${t('chooseTitle')}>${t('choose')}<//>`
+    ${mustChooseUser(owner, users)
+      ? html`<${ChooseUser} view="timeline" users=${users} />`
       : html`<${TurnList} params=${params} owner=${owner} />`}`;
 }
 

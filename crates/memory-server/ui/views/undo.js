@@ -6,14 +6,13 @@ import { useGet } from '../lib/api.js';
 import { formatNumber, formatTime } from '../lib/format.js';
 import { navigate, routeTo } from '../lib/route.js';
 import { Badge, Empty, Loaded, MemoryName, MemoryText, Notice, Panel, Table, Tabs } from '../lib/components.js';
+import { ChooseUser, mustChooseUser } from '../lib/choose_user.js';
 import { Retractions } from '../lib/retractions.js';
 import { ReviewQueue } from '../lib/review_queue.js';
 
 const texts = {
   en: {
     tabs: 'What to undo', retractions: 'Retractions', review: 'Review', branches: 'Branches', merges: 'Merges',
-    choose: 'Choose a user',
-    chooseText: 'Retractions, reviews and branches belong to one user. Choose the user at the top of the page.',
     noBranches: 'No branches',
     noBranchesText: 'A conversation is continued on a second branch with “memory fork”, or with the call “fork”. '
       + 'The branches, their parents and the messages that they share are then listed here.',
@@ -31,8 +30,8 @@ const texts = {
     openFacts: 'Open “Facts”',
   },
   zh: {
-    tabs: '可撤销的内容', retractions: '撤回', review: '审核', branches: '分支', merges: '合并', choose: '请选择用户',
-    chooseText: '撤回、审核和分支都属于某个用户。请在页面顶部选择用户。', noBranches: '没有分支',
+    tabs: '可撤销的内容', retractions: '撤回', review: '审核', branches: '分支', merges: '合并',
+    noBranches: '没有分支',
     noBranchesText: '用“memory fork”命令或 fork 调用可以让会话在另一条分支上继续。分支、其上级分支以及共享的消息会列在这里。',
     from: '从{parent}分出，位于第 {at} 条消息之后', mainLine: '主线', forked: '{time} 分出', noSession: '没有会话', alone: '看不到上级分支的内容',
     shared: '可见上级分支在分叉点之前的内容', branchRecords: '自身有 {n} 条记录', lastShared: '两条分支共享的最后一条消息', noShared: '分叉点之前的消息均已不在。',
@@ -51,9 +50,9 @@ const MERGE_GAP_MS = 5 * 60 * 1000;
 const PAGE_ENTRIES = 500;
 
 /** The view "Undo". */
-export default function Undo({ params, owner }) {
+export default function Undo({ params, owner, users }) {
   const t = useTexts(texts);
-  if (!owner.user_id) return html`<${Panel}><${Empty} title=${t('choose')}>${t('chooseText')}<//><//>`;
+  if (mustChooseUser(owner, users)) return html`<${ChooseUser} view="undo" users=${users} />`;
   const selected = TABS.includes(params.tab) ? params.tab : TABS[0];
   const select = (tab) => navigate('undo', { ...params, tab }, { replace: true });
   const shown = { retractions: Retractions, review: ReviewQueue, branches: Branches, merges: Merges }[selected];
