@@ -1,11 +1,13 @@
 // The frame of the page: navigation, owner, language, the form for a key, and the current view.
 
-import { html, render, useEffect, useRef, useState } from './lib/ui.js';
+import { html, render, useEffect, useId, useRef, useState } from './lib/ui.js';
 import { LANGUAGES, setLanguage, useLanguage, useTexts } from './lib/texts.js';
 import { navigate, routeTo, useRoute } from './lib/route.js';
 import { onKeyRefused, onWritten, storeKey, storedKey, useGet, useReloadOnReturn } from './lib/api.js';
 import { OWNER_NAMES, ownerOf } from './lib/owner.js';
-import { Notice } from './lib/components.js';
+import { MemoryName, Notice } from './lib/components.js';
+import { Keys } from './lib/keys.js';
+import { THEMES, setTheme, theme } from './lib/theme.js';
 
 const texts = {
   en: {
@@ -16,9 +18,11 @@ const texts = {
     user_id: 'User', agent_id: 'Agent', session_id: 'Session', branch: 'Branch', all: 'All', language: 'Language',
     forgetKey: 'Forget key', keyTitle: 'This server needs a key', key: 'Key', open: 'Open',
     keyText: 'The key stays in this browser tab and is sent only to this server.',
+    more: 'More settings',
     waiting: ['1 waits for review', '{count} wait for review'],
+    database: 'Database', theme: 'Colours', theme_system: 'Auto', theme_light: 'Light', theme_dark: 'Dark',
     wrongKey: 'The server does not accept this key.', unknown: 'There is no such view.',
-    broken: 'The view could not be loaded: {reason}. Reload the page to try again.',
+    broken: 'The view could not be loaded. Is the server still running? Reload the page to try again.',
   },
   zh: {
     about: '它知道什么', conversations: '对话', overview: '概览',
@@ -27,8 +31,9 @@ const texts = {
     inspector: '记忆检查器', owner: '记忆的所有者', user_id: '用户', agent_id: '智能体', session_id: '会话', branch: '分支',
     all: '全部', language: '语言', forgetKey: '清除密钥', keyTitle: '此服务器需要密钥', key: '密钥', open: '打开',
     keyText: '密钥只保存在当前浏览器标签页中，并且只发送给此服务器。', wrongKey: '服务器不接受此密钥。', unknown: '没有这个视图。',
-    waiting: '{count} 条待审核',
-    broken: '无法加载视图：{reason}。请重新加载页面。',
+    more: '更多设置', waiting: '{count} 条待审核', database: '数据库', theme: '颜色', theme_system: '自动', theme_light: '浅色',
+    theme_dark: '深色',
+    broken: '无法加载视图。服务器是否仍在运行？请重新加载页面。',
   },
 };
 
@@ -51,12 +56,16 @@ function App() {
   const t = useTexts(texts);
   const route = useRoute();
   const [refused, setRefused] = useState(false);
+  const [isOpen, setOpen] = useState(false);
+  const nav = useRef(null);
   const users = useGet('/api/inspector/users');
   useEffect(() => onKeyRefused(() => setRefused(true)), []);
   useEffect(() => {
     const name = VIEWS.includes(route.view) ? t(route.view) : t('inspector');
     document.title = `${name} · memory-engine`;
   });
+  // On a narrow screen the navigation is wider than the screen.
+  useEffect(() => nav.current && showCurrent(nav.current), [route.view, refused]);
   if (refused) {
     const enter = (key) => {
       storeKey(key);
@@ -72,13 +81,16 @@ function App() {
   const owner = chosenOwner(route.params, users.data);
   return html`
     <a class="skip" href="#main" onClick=${focusMain}>${t('skip')}</a>
-    <header class="top"><a class="brand" href=${routeTo('about', ownerOf(route.params))}>
+    <header class="top ${isOpen ? 'open' : ''}"><a class="brand" href=${routeTo('about', ownerOf(route.params))}>
         <img src="icon.svg" alt="" width="24" height="24" /><span>${t('inspector')}</span></a>
+      ${users.data?.database && html`<${DatabaseName} path=${users.data.database} />`}
       <${OwnerPicker} route=${route} owner=${owner} users=${users.data} />
-      <${LanguagePicker} />
-      ${storedKey() && html`<button type="button" class="quiet" onClick=${forget}>${t('forgetKey')}</button>`}
+      <button type="button" class="top-more" aria-label=${t('more')} aria-expanded=${isOpen}
+        onClick=${() => setOpen(!isOpen)}>⋯</button>
+      <div class="settings"><${LanguagePicker} /><${ThemePicker} /><${Keys} />
+      ${storedKey() && html`<button type="button" class="quiet" onClick=${forget}>${t('forgetKey')}</button>`}</div>
     </header>
-    <nav class="views" aria-label=${t('views')}>${VIEWS.map((view) => html`
+    <nav class="views" aria-label=${t('views')} ref=${nav}>${VIEWS.map((view) => html`
       <a key=${view} href=${routeTo(view, ownerOf(route.params))}
         aria-current=${view === route.view ? 'page' : null}><span class="view-name">${t(view)}</span>
         ${view === 'about' && users.data && html`<${WaitingCount} owner=${owner} users=${users.data} />`}</a>`)}</nav>
@@ -98,11 +110,26 @@ function WaitingCount({ owner, users }) {
     <span class="visually-hidden">${t('waiting', { count })}</span></span>`;
 }
 
+/** Names the file, so that what is shown and deleted is that of the right database. */
+function DatabaseName({ path }) {
+  const t = useTexts(texts);
+  return html`<span class="database hint" title=${path}><span class="visually-hidden">${t('database')}${' '}</span>
+    <${MemoryName} name=${path.split(/[\\/]/).pop()} /></span>`;
+}
+
 /** Returns the owner in the route. A single user need not be chosen. */
 function chosenOwner(params, users) {
   const owner = ownerOf(params);
   const only = users?.total === 1 ? users.users[0].user_id : undefined;
   return owner.user_id || !only ? owner : { ...owner, user_id: only };
+}
+
+/** Scrolls the navigation, and not the page, to the current view. */
+function showCurrent(nav) {
+  const link = nav.querySelector('[aria-current]');
+  if (!link) return;
+  const [outer, inner] = [nav.getBoundingClientRect(), link.getBoundingClientRect()];
+  nav.scrollLeft += inner.left - outer.left - (outer.width - inner.width) / 2;
 }
 
 function focusMain(event) {
@@ -128,7 +155,7 @@ function CurrentView({ route, owner, users }) {
   if (!VIEWS.includes(route.view)) return html`<${Notice} tone="warn">${t('unknown')}<//>`;
   const heading = html`<h1>${t(route.view)}</h1>`;
   if (loaded.name !== route.view) return heading;
-  if (loaded.error) return html`${heading}<${Notice} tone="error">${t('broken', { reason: loaded.error.message })}<//>`;
+  if (loaded.error) return html`${heading}<${Notice} tone="error">${t('broken')}<//>`;
   return html`${heading}<${loaded.component} key=${route.view} params=${route.params} owner=${owner} users=${users} />`;
 }
 
@@ -146,14 +173,29 @@ function OwnerPicker({ route, owner, users }) {
     const rest = name === 'user_id' ? {} : ownerOf(route.params);
     navigate(route.view, { ...rest, [name]: value });
   };
+  const isCut = (name) => {
+    if (name === 'user_id') return users?.total > users?.users.length;
+    return addresses.data?.total > addresses.data?.addresses.length;
+  };
   const shown = OWNER_NAMES.filter((name) => name === 'user_id' || owner[name] || values(name).length > 0);
   return html`<div class="owner" role="group" aria-label=${t('owner')}>${shown.map((name) => html`
-    <label key=${name}><span>${t(name)}</span><select value=${owner[name] ?? ''}
-      onChange=${(event) => choose(name, event.target.value)}>
-      ${(name !== 'user_id' || users?.total !== 1) && html`<option value="">${t('all')}</option>`}
-      ${withCurrent(values(name), owner[name]).map((value) => html`<option key=${value}
-        value=${value}>${shortened(value)}</option>`)}
-    </select></label>`)}</div>`;
+    <${NamePicker} key=${name} name=${name} value=${owner[name]} values=${values(name)} isCut=${isCut(name)}
+      hasAll=${name !== 'user_id' || users?.total !== 1} onChoose=${(value) => choose(name, value)} />`)}</div>`;
+}
+
+/** Chooses a name from a list. If the list is not complete, a name can be typed as well. */
+function NamePicker({ name, value, values, isCut, hasAll, onChoose }) {
+  const t = useTexts(texts);
+  const id = useId();
+  const change = (event) => onChoose(event.target.value.trim());
+  const options = withCurrent(values, value).map((one) => html`
+    <option key=${one} value=${one}>${shortened(one)}</option>`);
+  return html`<label class="pick-${name}"><span>${t(name)}</span>${isCut
+    ? html`<input type="text" list=${id} value=${value ?? ''} placeholder=${t('all')} autocomplete="off"
+        onChange=${change} />`
+    : html`<select value=${value ?? ''} onChange=${change}>
+        ${hasAll && html`<option value="">${t('all')}</option>`}${options}</select>`}</label>
+    ${isCut && html`<datalist id=${id}>${options}</datalist>`}`;
 }
 
 /** Returns true if an address has the chosen agent, session and branch. `name` is being chosen and does not count. */
@@ -170,6 +212,19 @@ function withCurrent(values, current) {
 function shortened(name) {
   const characters = Array.from(name);
   return characters.length > MAX_OPTION_CHARACTERS ? `${characters.slice(0, MAX_OPTION_CHARACTERS).join('')}…` : name;
+}
+
+/** Chooses the colours. */
+function ThemePicker() {
+  const t = useTexts(texts);
+  const [current, setCurrent] = useState(theme);
+  const choose = (event) => {
+    setTheme(event.target.value);
+    setCurrent(event.target.value);
+  };
+  return html`<label class="theme"><span class="visually-hidden">${t('theme')}</span>
+    <select value=${current} onChange=${choose}>
+      ${THEMES.map((name) => html`<option value=${name}>${t(`theme_${name}`)}</option>`)}</select></label>`;
 }
 
 function LanguagePicker() {

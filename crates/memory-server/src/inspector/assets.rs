@@ -36,6 +36,7 @@ macro_rules! assets {
 const ASSETS: &[Asset] = assets![
     "app.css",
     "app.js",
+    "dark.css",
     "icon.svg",
     "index.html",
     "lib/api.js",
@@ -61,6 +62,7 @@ const ASSETS: &[Asset] = assets![
     "lib/graph_lines.js",
     "lib/graph_lists.js",
     "lib/graph_picture.js",
+    "lib/keys.js",
     "lib/names.js",
     "lib/owner.js",
     "lib/rank_chart.js",
@@ -73,6 +75,7 @@ const ASSETS: &[Asset] = assets![
     "lib/search_hit.js",
     "lib/sentence.js",
     "lib/texts.js",
+    "lib/theme.js",
     "lib/timeline.js",
     "lib/topics.js",
     "lib/ui.js",

@@ -1,6 +1,6 @@
 //! The owners of memories that a key may access, for the lists in which a person chooses one.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fs};
 
 use axum::{Json, extract::State};
 use memory_engine::{Timestamp, store::RecordGroup};
@@ -27,6 +27,9 @@ struct Users {
     all_users: bool,
     /// The version of the server.
     version: &'static str,
+    /// The file of a SQLite database. Missing for other databases, and for keys of some users.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    database: Option<String>,
     /// Users with memories, newest first, at most 1000.
     users: Vec<UserSummary>,
     /// Number of users, with those that are left out.
@@ -94,10 +97,12 @@ async fn list_users(State(state): State<InspectorState>, access: Access) -> Resu
         records,
         newest: newest.to_string(),
     });
+    let file = access.is_for_all_users().then(|| fs::canonicalize(&state.config.db).ok()).flatten();
     Ok(Json(Users {
         key: access.name().to_owned(),
         all_users: access.is_for_all_users(),
         version: env!("CARGO_PKG_VERSION"),
+        database: file.map(|path| path.display().to_string()),
         users: users.collect(),
         total,
     }))

@@ -3,6 +3,7 @@
 import { html, useEffect, useRef, useState } from './ui.js';
 import { useTexts } from './texts.js';
 import { formatTick } from './format.js';
+import { onThemeChanged } from './theme.js';
 import { Table } from './components.js';
 
 const texts = {
@@ -25,6 +26,9 @@ function loadLibrary() {
 }
 
 const DAY_SECONDS = 24 * 60 * 60;
+/** Distances of the labels of whole numbers. */
+const WHOLE_STEPS = [1, 2, 5].flatMap((digit) => Array.from({ length: 12 }, (_, power) => digit * 10 ** power))
+  .sort((a, b) => a - b);
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -32,9 +36,12 @@ const color = (name) => getComputedStyle(document.documentElement).getPropertyVa
  * A line chart over time, with a table of the same figures as the alternative.
  *
  * `times` are seconds since 1970; `series` is a list of `{ label, values, color }`, where `color` is the name of a CSS
- * variable such as `--series-1`. `format(value)` writes a value, `formatTime(seconds)` a time in the table.
+ * variable such as `--series-1`. `format(value)` writes a value, `formatTime(seconds)` a time in the table. With
+ * `isCount` the values are whole numbers, and the axis begins at 0.
  */
-export function LineChart({ title, times, series, format = String, formatTime, height = 240, markers = [] }) {
+export function LineChart({
+  title, times, series, format = String, formatTime, height = 240, markers = [], isCount = false,
+}) {
   const t = useTexts(texts);
   const [asTable, setAsTable] = useState(false);
   const rows = times.map((time, index) => ({ time, index }));
@@ -45,7 +52,8 @@ export function LineChart({ title, times, series, format = String, formatTime, h
   return html`<figure class="chart" aria-label=${title}>
     ${asTable
       ? html`<${Table} caption=${title} columns=${columns} rows=${rows} />`
-      : html`<${Plot} times=${times} series=${series} format=${format} height=${height} markers=${markers} />`}
+      : html`<${Plot} times=${times} series=${series} format=${format} height=${height} markers=${markers}
+        isCount=${isCount} />`}
     <figcaption><ul class="legend">${series.map((one) => html`<li><span class="swatch" aria-hidden="true"
         style=${{ background: `var(${one.color})` }}></span>${one.label}</li>`)}</ul>
       <button type="button" class="link"
@@ -54,7 +62,7 @@ export function LineChart({ title, times, series, format = String, formatTime, h
   </figure>`;
 }
 
-function Plot({ times, series, format, height, markers }) {
+function Plot({ times, series, format, height, markers, isCount }) {
   const holder = useRef(null);
   useEffect(() => {
     // When the chart is removed, the reference is cleared before this effect is cleaned up.
@@ -76,8 +84,9 @@ function Plot({ times, series, format, height, markers }) {
         }))],
         axes: [
           { ...axis, space: 84, values: timeLabels },
-          { ...axis, size: 60, values: (_, ticks) => ticks.map(format) },
+          { ...axis, size: 60, values: (_, ticks) => ticks.map(format), ...(isCount && { incrs: WHOLE_STEPS }) },
         ],
+        scales: scalesOf(times, isCount),
         hooks: { draw: [(drawn) => drawMarkers(drawn, markers)] },
       };
       plot?.destroy();
@@ -86,16 +95,21 @@ function Plot({ times, series, format, height, markers }) {
     draw();
     const resize = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height }));
     resize.observe(element);
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
-    scheme.addEventListener('change', draw);
+    const stop = onThemeChanged(draw);
     return () => {
       removed = true;
       resize.disconnect();
-      scheme.removeEventListener('change', draw);
+      stop();
       plot?.destroy();
     };
-  }, [times, series, height, markers]);
+  }, [times, series, height, markers, isCount]);
   return html`<div class="plot" ref=${holder} aria-hidden="true" style=${{ minHeight: `${height}px` }}></div>`;
+}
+
+/** Returns the ranges of the axes. The library would draw several years around a single time. */
+function scalesOf(times, isCount) {
+  const x = times.length === 1 ? { range: [times[0] - DAY_SECONDS, times[0] + DAY_SECONDS] } : {};
+  return { x, y: isCount ? { range: (_, least, most) => [0, Math.max(1, most ?? 0) * 1.1] } : {} };
 }
 
 /** Returns the labels of times on an axis, in seconds since 1970, with `step` seconds in between. */

@@ -3,6 +3,7 @@
 import cytoscape from '../vendor/cytoscape.js';
 import { forceLayout } from './force_layout.js';
 import { linesOf } from './graph_lines.js';
+import { onThemeChanged } from './theme.js';
 
 /** Cytoscape adds a style element unless an element has this id. The page's policy blocks it; app.css has the rule. */
 const STYLE_ID = '__________cytoscape_stylesheet';
@@ -40,9 +41,8 @@ export class GraphPicture {
     this.onSelect = onSelect;
     this.cy = null;
     this.version = 0;
-    this.scheme = matchMedia('(prefers-color-scheme: dark)');
     this.restyle = () => this.cy?.style(styleOf());
-    this.scheme.addEventListener('change', this.restyle);
+    this.stopRestyling = onThemeChanged(this.restyle);
   }
 
   /** Draws a graph. Returns the time of the layout in milliseconds; null if another graph was drawn meanwhile. */
@@ -133,7 +133,7 @@ export class GraphPicture {
 
   destroy() {
     this.version += 1;
-    this.scheme.removeEventListener('change', this.restyle);
+    this.stopRestyling();
     this.cy?.destroy();
     this.cy = null;
   }
