@@ -37,8 +37,9 @@ def check_gateway(browser):
     earlier = [{"role": "user", "text": "Hello"}, {"role": "assistant", "text": "Hi."}]
     wanted = preview("user_id=anna", {"message": MESSAGE, "earlier": earlier})
     assert shown_text(inspector) == wanted["text"] and "29 March" in wanted["text"]
+    inspector.page.locator("summary", has_text="Details").click()
     text = main_text(inspector)
-    for part in ["recall – a question about the past", "Message number\n2", "max_memories = 5"]:
+    for part in ["Rule\na question about the past", "Message number\n2", "max_memories = 5"]:
         assert part in text, (part, text)
     # What the gateway sends to its upstream is the same text.
     chat = request("POST", "/v1/chat/completions", body={
@@ -67,12 +68,13 @@ def check_candidates(browser):
     rows = inspector.page.locator(".candidates > li")
     assert rows.count() == len(wanted["candidates"]) > 12
     labels = {"injected": "in the text", "not_relevant": "below the threshold", "no_room": "no room in the text"}
-    seen = set()
+    seen, included = set(), {id for layer in wanted["layers"] for id in layer["included"]}
     for candidate in wanted["candidates"]:
         row = inspector.page.locator(f'.candidates > li[data-id="{candidate["id"]}"]')
         seen.add(candidate["outcome"])
-        if candidate["outcome"] in labels:
-            assert labels[candidate["outcome"]] in row.inner_text(), (candidate, row.inner_text())
+        outcome = "injected" if candidate["id"] in included else candidate["outcome"]
+        if outcome in labels:
+            assert labels[outcome] in row.inner_text(), (candidate, row.inner_text())
         bars = row.locator(".bar").count()
         assert bars == (candidate["relevance"] is not None), candidate
         if candidate["source"] == "search":
@@ -86,6 +88,20 @@ def check_candidates(browser):
     assert inspector.page.locator(".left-out li").count() == len(dropped) > 0
     records = {record["id"]: record for record in wanted["records"]}
     assert records[dropped[0]["id"]]["text"][:60] in inspector.page.locator(".left-out").inner_text()
+
+
+def check_consistency(browser):
+    """What is in the text is marked as such, and nothing else. In some answers, a memory of the core has the outcome of
+    the search."""
+    for message in ("What is my cat called?", CROWDED, "Where do I live?"):
+        wanted = preview("user_id=anna", {"message": message})
+        included = {id for layer in wanted["layers"] for id in layer["included"]}
+        page = browser.open("context", user_id="anna", message=message).page
+        if page.get_by_role("button", name="Show all").count():
+            page.get_by_role("button", name="Show all").click()
+        rows = page.locator(".candidates > li", has=page.locator(".badge.good", has_text="in the text"))
+        marked = rows.evaluate_all("all => all.map(row => row.dataset.id)")
+        assert set(marked) == included & {one["id"] for one in wanted["candidates"]} and marked, message
 
 
 def check_nothing(browser):
@@ -155,6 +171,7 @@ with Browser() as browser:
     check_nothing_is_stored(browser)
     check_gateway(browser)
     check_candidates(browser)
+    check_consistency(browser)
     check_nothing(browser)
     check_hooks(browser)
     check_library(browser)

@@ -111,8 +111,14 @@ def check_filter(browser):
     page = inspector.page
     page.get_by_role("button", name="查看将删除的内容").click()
     assert page.get_by_text("请选择类型或时间").is_visible()
+    page.get_by_label("按 ID").check()
+    page.get_by_label("ID，每行一个").fill("0198c0de-0000-7000-8000-000000000000 12345")
+    page.get_by_role("button", name="查看将删除的内容").click()
+    problem = page.get_by_role("alert").inner_text()
+    assert "12345" in problem and "0198c0de" not in problem, problem
+    page.get_by_label("按类型和时间").check()
     before = counts("lin")
-    page.get_by_label("summary").check()
+    page.get_by_label("摘要").check()
     page.get_by_label("止（不含）").fill("2026-04-05T00:00")
     page.get_by_role("button", name="查看将删除的内容").click()
     inspector.settle()

@@ -110,13 +110,13 @@ def check_edit(browser):
     page.locator("dialog").wait_for(state="detached")
     assert edit.evaluate("element => element === document.activeElement"), "the focus is lost after the dialog"
     edit.click()
-    page.get_by_role("dialog").get_by_label("New value").fill("peanuts and almonds")
+    page.get_by_role("dialog").get_by_label("New sentence").fill("I am allergic to walnuts.")
     page.get_by_role("button", name="Save").click()
     page.wait_for_url(lambda url: allergy["id"] not in url)
     inspector.settle()
-    edited = the_fact("user_id=anna&attribute=allergy", "peanuts and almonds")
+    edited = the_fact("user_id=anna&attribute=allergy", "walnuts")
     assert edited["id"] in page.url
-    assert "almonds" in page.locator(".split-detail .fact-heading").inner_text()
+    assert "walnuts" in page.locator(".split-detail .fact-heading").inner_text()
     assert edited["text"] in shown_values(page)
     assert allergy["id"] in [fact["id"] for fact in facts("user_id=anna&state=ended")["facts"]]
 
@@ -128,7 +128,7 @@ def check_pending(browser):
     inspector = browser.open("facts", user_id="anna", state="pending", fact=pending[0]["id"])
     page = inspector.page
     page.get_by_role("button", name="Accept with changes").click()
-    page.get_by_role("dialog").get_by_label("New text").fill("Anna wants to run a marathon in spring")
+    page.get_by_role("dialog").get_by_label("New sentence").fill("Anna wants to run a marathon in spring")
     page.get_by_role("button", name="Save").click()
     page.locator("dialog").wait_for(state="detached")
     inspector.settle()
@@ -149,9 +149,9 @@ def check_retire_and_pin(browser):
     page.get_by_role("button", name="Pin", exact=True).click()
     page.get_by_role("button", name="Unpin").wait_for()
     assert the_fact("user_id=lin", cat["value"])["is_pinned"]
-    page.get_by_role("button", name="Retire").click()
+    page.get_by_role("button", name="Retract").click()
     page.get_by_label("Reason").fill("one cat is enough")
-    page.get_by_role("dialog").get_by_role("button", name="Retire").click()
+    page.get_by_role("dialog").get_by_role("button", name="Retract").click()
     page.get_by_text("The fact no longer counts").wait_for()
     inspector.settle()
     retired = facts("user_id=lin&state=retired")["facts"]

@@ -76,7 +76,7 @@ def check_page(browser):
     routes = panel(page, "Routes")
     assert "/api/memory/{session_id}/search" in routes.inner_text() and "400: " in routes.inner_text()
     assert "/api/inspector/operations" not in routes.inner_text()
-    page.get_by_label("Show routes of this page").check()
+    page.get_by_label("Show routes that this page uses").check()
     assert "/api/inspector/operations" in routes.inner_text()
     assert "scripted" in panel(page, "Upstreams of the chat gateway").inner_text()
 
@@ -130,7 +130,7 @@ def check_degraded(browser):
 
 
 def check_layout(browser):
-    for language, width, word in [("zh", 390, "检索的各阶段"), ("en", 390, "Stages of a recall"), ("zh", 1280, "命中率")]:
+    for language, width, word in [("zh", 390, "检索的各阶段"), ("en", 390, "Stages of a recall"), ("zh", 1280, "有结果的检索")]:
         inspector = browser.open("operations", language=language, width=width, scheme="dark")
         assert word in inspector.page.locator("main").inner_text()
         overflow = inspector.page.evaluate("document.documentElement.scrollWidth - innerWidth")

@@ -20,6 +20,11 @@ def hits(inspector):
     return inspector.page.locator(".search-hits .hit")
 
 
+def in_order(report):
+    """Returns the hits in the order of the page: those below the threshold are folded behind the others."""
+    return sorted(report["hits"], key=lambda hit: not hit["relevant"])
+
+
 def shown_ids(inspector):
     return hits(inspector).evaluate_all("all => all.map(hit => hit.dataset.id)")
 
@@ -40,8 +45,12 @@ def check_hits(browser):
     assert "Search these memories" in inspector.page.locator("main").inner_text()
     assert hits(inspector).count() == 0
     submit(inspector, QUERY)
-    assert shown_ids(inspector) == [hit["record"]["id"] for hit in report["hits"]]
-    first, wanted = hits(inspector).first, report["hits"][0]
+    expected = in_order(report)
+    assert shown_ids(inspector) == [hit["record"]["id"] for hit in expected]
+    assert not hits(inspector).last.is_visible(), "a hit below the threshold is shown as the others"
+    open_details(inspector, "below the threshold")
+    assert hits(inspector).last.is_visible()
+    first, wanted = hits(inspector).first, expected[0]
     text = first.inner_text()
     assert wanted["record"]["text"] in text
     for one in wanted["found_by"]:
@@ -50,15 +59,20 @@ def check_hits(browser):
         width = bar.locator(".bar-fill").evaluate("fill => fill.getBoundingClientRect().width")
         assert width > 1, one
     # The ranks are those of the answer, step by step.
-    for place, hit in enumerate(report["hits"]):
+    for place, hit in enumerate(expected):
         steps = hits(inspector).nth(place).locator(".rank-steps li")
         shown = [(step.locator(".step").inner_text(), int(step.locator(".rank").inner_text())) for step in steps.all()]
         assert shown == [(rank["step"], rank["rank"]) for rank in hit["ranks"]], (place, shown)
-        assert [step for step, _ in shown][0] == "fused" and shown[-1] == ("selected", place + 1)
+        assert [step for step, _ in shown][0] == "fused" and shown[-1] == ("selected", hit["place"])
     relevant = [hit["relevant"] for hit in report["hits"]]
     assert any(relevant) and not all(relevant), relevant
     labels = hits(inspector).locator(".badge.good").all_inner_texts()
     assert labels == ["relevant"] * relevant.count(True), labels
+    first.locator("details", has_text="Actions").locator("summary").click()
+    first.get_by_role("button", name="Pin", exact=True).click()
+    inspector.settle()
+    assert found(user_id="anna", q=QUERY)["hits"][0]["record"]["pinned"]
+    request("POST", "/api/records/patch", body={"user_id": "anna", "ids": [wanted["record"]["id"]], "pinned": False})
     # The chart has a table of the same ranks.
     open_details(inspector, "Ranks as a table")
     rows = inspector.page.get_by_role("region", name="Ranks as a table").locator("tbody tr")
@@ -96,7 +110,7 @@ def check_filters(browser):
     inspector.page.get_by_label("Query").press("Enter")
     inspector.settle()
     assert "kind=fact" in inspector.page.url and "until=2026-03-15" in inspector.page.url
-    wanted = found(user_id="anna", q=QUERY, kind="fact", until="2026-03-15")["hits"]
+    wanted = in_order(found(user_id="anna", q=QUERY, kind="fact", until="2026-03-15"))
     assert wanted and {hit["record"]["kind"] for hit in wanted} == {"fact"}
     assert all(hit["record"]["occurred_at"] < "2026-03-15" for hit in wanted)
     assert shown_ids(inspector) == [hit["record"]["id"] for hit in wanted]
@@ -167,6 +181,9 @@ def check_faults(browser):
     alert = inspector.page.get_by_role("alert")
     assert "someday" in alert.inner_text(), alert.inner_text()
     submit(inspector, "cat")
+    weak = browser.open("search", q="When does the xylophone of the king need repair?")
+    text = weak.page.locator("main").inner_text()
+    assert "Nothing that is stored answers this query" in text or "No memory was found" in text, text
     nothing = browser.open("search", user_id="anna", q="xylophone", kind="note", until="2020-01-01")
     assert "No memory was found" in nothing.page.locator("main").inner_text()
 

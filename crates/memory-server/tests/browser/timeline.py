@@ -104,13 +104,20 @@ def check_derived(browser):
     states = {record["state"] for record in current["derived"] + current["entries"]}
     assert states <= {"active", "pending"}, states
 
+    # One that covers many turns is shown once.
+    wide = max(derived.values(), key=lambda record: record["sources"])
+    assert wide["sources"] > 3 and sum(wide["id"] in entry["derived"] for entry in page["entries"]) > 3
+    shown = browser.open("timeline", user_id="lin", height=6000).page
+    folded = shown.get_by_role("button", name=f"from {wide['sources']} records")
+    assert 0 < folded.count() <= sum(r["sources"] == wide["sources"] for r in derived.values()), folded.count()
+
     source = next(entry for entry in page["entries"] if revoked[0]["id"] in entry["derived"])
     inspector = browser.open("timeline", user_id="lin", date=source["occurred_at"][:10])
     row = inspector.page.locator(f'.turn[data-row="{source["id"]}"]')
     row.scroll_into_view_if_needed()
     fact = row.locator(".derived-record", has_text="retracted")
     assert fact.locator(".memory-text.struck").count() == 1, "a retracted fact is struck"
-    inspector.page.get_by_label("Show retracted and superseded").uncheck()
+    inspector.page.get_by_label("Show what no longer counts").uncheck()
     inspector.settle()
     row = inspector.page.locator(f'.turn[data-row="{source["id"]}"]')
     row.scroll_into_view_if_needed()

@@ -6,6 +6,7 @@ import { formatDuration, formatNumber, formatTime } from './format.js';
 import { Badge, MemoryName, MemoryText } from './components.js';
 import { Relevance } from './search_hit.js';
 import { texts } from './context_texts.js';
+import { kindName, sceneName } from './names.js';
 
 /** Candidates that are shown before "Show all". */
 const SHOWN_CANDIDATES = 12;
@@ -25,19 +26,22 @@ export function ContextDecision({ preview }) {
   return html`<p class="verdict"><${Badge} tone=${tone}>${t(label)}<//>${' '}
       <span>${t(...reasonOf(preview))}</span></p>
     <dl class="facts">
-      ${decision && html`<dt>${t('rule')}</dt><dd><code>${decision.rule}</code> – ${t(`rule_${decision.rule}`)}</dd>
-        <dt>${t('action')}</dt><dd><code>${action}</code> – ${t(`action_${action}`)}</dd>`}
-      ${decision?.word && html`<dt>${t('word')}</dt><dd><bdi>“${decision.word}”</bdi>
-        ${decision.trigger && html` <code>${decision.trigger}</code>`}</dd>`}
+      ${decision && html`<dt>${t('rule')}</dt><dd>${t(`rule_${decision.rule}`)}</dd>
+        <dt>${t('action')}</dt><dd>${t(`action_${action}`)}
+          ${decision.action[action]?.search && html` ${t('action_andSearch')}`}</dd>`}
+      ${decision?.word && html`<dt>${t('word')}</dt><dd><bdi>“${decision.word}”</bdi></dd>`}
       ${decision?.search_text && html`<dt>${t('searchText')}</dt><dd><bdi>${decision.search_text}</bdi></dd>`}
-      ${preview.scene && html`<dt>${t('scene')}</dt><dd><bdi>${preview.scene}</bdi></dd>`}
+      ${preview.scene && html`<dt>${t('scene')}</dt><dd><bdi>${sceneName(preview.scene)}</bdi></dd>`}
       ${preview.round !== null && html`<dt>${t('round')}</dt><dd>${formatNumber(preview.round)}</dd>`}
       <dt>${t('user')}</dt><dd>${preview.user_id ? html`<${MemoryName} name=${preview.user_id} />` : t('allUsers')}</dd>
       ${preview.session_id && html`<dt>${t('session')}</dt><dd><${MemoryName} name=${preview.session_id} /></dd>`}
-      ${settings.length > 0 && html`<dt>${t('settings')}</dt><dd>${settings.map(
-        ([name, value]) => html`<code class="setting">${name} = ${String(value)}</code> `)}</dd>`}
       <dt>${t('took')}</dt><dd>${formatDuration(preview.took_ms)}</dd>
-    </dl>`;
+    </dl>
+    <details><summary>${t('details')}</summary><p>
+      ${[decision?.rule, action, decision?.trigger].filter(Boolean).map((name) => html`
+        <code class="setting" key=${name}>${name}</code> `)}
+      ${settings.map(([name, value]) => html`
+        <code class="setting" key=${name}>${name} = ${String(value)}</code> `)}</p></details>`;
 }
 
 /** Returns the name of an action, which is a text or an object with one field. */
@@ -147,7 +151,7 @@ function ContextCandidate({ candidate, record, threshold }) {
   return html`<article class="record candidate"><header>
       <${Badge} tone=${isIn ? 'good' : 'neutral'}>${t(`outcome_${candidate.outcome}`)}<//>
       <${Badge} tone="info">${t(`source_${candidate.source}`)}<//>
-      ${record && html`<span class="hint"><${MemoryName} name=${record.kind} />
+      ${record && html`<span class="hint"><${MemoryName} name=${kindName(record.kind)} />
         ${' '}· ${formatTime(record.occurred_at)}</span>`}</header>
     <${MemoryText} text=${record?.text ?? candidate.id} />
     ${candidate.relevance !== null && html`<${Relevance} relevance=${candidate.relevance}

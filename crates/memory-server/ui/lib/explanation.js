@@ -6,6 +6,7 @@ import { formatTime } from './format.js';
 import { useGet } from './api.js';
 import { Badge, Empty, Field, Loaded, MemoryName, MemoryText } from './components.js';
 import { Dialog } from './dialog.js';
+import { kindName, sceneName, stageName, stateName } from './names.js';
 import { HitScores } from './search_hit.js';
 
 const texts = {
@@ -14,7 +15,7 @@ const texts = {
     next: 'Older records', emptyTitle: 'No records', emptyText: 'Nothing is stored for this owner.', filter: 'Kind',
     any: 'any', hit: 'It is hit {place}.',
     not_there: 'There is no such record within the chosen user, agent, session and branch, or it has expired.',
-    not_active: 'It is {state}, and only active records are found.',
+    not_active: 'Its state is “{state}”, and only current records are found.',
     ended: 'It was valid until {valid_until}, before the question.',
     not_then: 'It was not a current memory at {as_of}.', filtered: 'It does not match the filters of the search.',
     out_of_sight: 'It belongs to the scene “{scene}”, which cannot be seen from “{from}”.', noScene: 'none',
@@ -26,7 +27,7 @@ const texts = {
   zh: {
     id: '记录 ID', explain: '解释', choose: '从列表中选择', chooseTitle: '选择一条记录', next: '更早的记录', emptyTitle: '没有记录',
     emptyText: '该所属者没有存储任何内容。', filter: '类型', any: '不限', hit: '它是第 {place} 条结果。',
-    not_there: '在所选的用户、智能体、会话和分支中没有这条记录，或者它已过期。', not_active: '它的状态是 {state}，只有有效的记录会被检索到。',
+    not_there: '在所选的用户、智能体、会话和分支中没有这条记录，或者它已过期。', not_active: '它的状态是“{state}”，只有有效的记录会被检索到。',
     ended: '它的有效期截至 {valid_until}，早于提问时间。', not_then: '它在 {as_of} 还不是有效的记忆。', filtered: '它不符合检索的筛选条件。',
     out_of_sight: '它属于场景“{scene}”，从“{from}”看不到。', noScene: '无', not_found: '没有检索器把它列入前 {pool} 个候选，也没有找到与它相邻的记录。',
     below_the_cut: '它会是第 {place} 条结果，而只返回 {limit} 条。', repeats: '它只是重复另一条结果：{id}', degraded: '有阶段没有参与，可能是原因所在：{stages}',
@@ -73,12 +74,12 @@ function RecordDialog({ owner, onChoose, onClose }) {
   };
   return html`<${Dialog} title=${t('chooseTitle')} onClose=${onClose}><div class="dialog-body record-choice">
     <${Field} label=${t('filter')}><select value=${kind} onChange=${changeKind}><option value="">${t('any')}</option>
-      ${KINDS.map((one) => html`<option value=${one}>${one}</option>`)}</select><//>
+      ${KINDS.map((one) => html`<option value=${one}>${kindName(one)}</option>`)}</select><//>
     <${Loaded} read=${read}>${(page) => html`
       ${page.entries.length === 0 && html`<${Empty} title=${t('emptyTitle')}>${t('emptyText')}<//>`}
       <ul class="plain">${page.entries.map((record) => html`<li key=${record.id}><button type="button" class="choice"
         onClick=${() => onChoose(record)}><span class="hint">
-          ${formatTime(record.occurred_at)} · <${MemoryName} name=${record.kind} /></span>
+          ${formatTime(record.occurred_at)} · <${MemoryName} name=${kindName(record.kind)} /></span>
         <bdi>${Array.from(record.text).slice(0, 160).join('')}</bdi></button></li>`)}</ul>
       ${page.next_cursor && html`<button type="button"
         onClick=${() => setCursor(page.next_cursor)}>${t('next')}</button>`}`}<//>
@@ -90,7 +91,7 @@ export function Explanation({ why, hits, threshold }) {
   const t = useTexts(texts);
   const [name, details] = verdictOf(why.verdict);
   const best = bestOf(hits, why.hit);
-  const stages = why.degraded.map((one) => one.stage).join(', ');
+  const stages = why.degraded.map((one) => stageName(one.stage)).join(', ');
   return html`<div class="explanation" role="status">
     <p class="verdict"><${Badge} tone=${name === 'hit' ? 'good' : 'warn'}>${t(name === 'hit' ? 'isHit' : 'isNoHit')}<//>
       ${' '}<bdi>${t(name, readable(details, t))}</bdi></p>
@@ -108,8 +109,9 @@ function verdictOf(verdict) {
 function readable(details, t) {
   return {
     ...details,
-    scene: details.scene ? isolated(details.scene) : t('noScene'),
-    from: details.from && isolated(details.from),
+    state: details.state && stateName(details.state),
+    scene: details.scene ? isolated(sceneName(details.scene)) : t('noScene'),
+    from: details.from && isolated(sceneName(details.from)),
     valid_until: details.valid_until && formatTime(details.valid_until),
     as_of: details.as_of && formatTime(details.as_of),
   };

@@ -10,22 +10,22 @@ import { RecordActions } from './record.js';
 
 const texts = {
   en: {
-    accept: 'Accept', reject: 'Reject', edit: 'Edit', editPending: 'Accept with changes', retire: 'Retire',
-    save: 'Save', editTitle: 'Edit this fact', editValue: 'New value, or a sentence that states it',
-    editText: 'New text', editHint: 'The old fact stays in the history. What was derived from it is derived again.',
+    accept: 'Accept', reject: 'Reject', edit: 'Edit', editPending: 'Accept with changes', retire: 'Retract',
+    save: 'Save', editTitle: 'Edit this fact', editText: 'New sentence',
+    editHint: 'The old fact stays in the history. What was derived from it is derived again.',
     reason: 'Reason', rejectTitle: 'Reject this fact?',
     rejectText: 'It never counts, and the same message does not give it again. You can restore it in “Undo”.',
-    retireTitle: 'Retire this fact?',
-    retireText: 'It no longer counts, and what was derived from it neither. You can restore it in “Undo”.',
+    retireTitle: 'Retract this fact?',
+    retireText: 'It stays stored, but no longer counts, and what was derived from it neither. You can restore it in '
+      + '“Undo”.',
     blocked: 'A text like this one was forgotten and stays away. Accept it with changes.',
     accepted: 'The fact counts from now on.', retired: 'The fact no longer counts.', undo: 'Undo',
-    working: 'Working …',
   },
   zh: {
     accept: '接受', reject: '拒绝', edit: '修改', editPending: '修改后接受', retire: '撤回', save: '保存', editTitle: '修改此事实',
-    editValue: '新的值，或一句陈述', editText: '新的文本', editHint: '原事实保留在历史中，由它派生的内容会重新生成。', reason: '原因', rejectTitle: '拒绝此事实？',
-    rejectText: '它不会生效，同一条消息也不会再次产生它。可在“撤销”中恢复。', retireTitle: '撤回此事实？', retireText: '它及由它派生的内容将不再生效。可在“撤销”中恢复。',
-    blocked: '类似的文本曾被遗忘，不会恢复。请修改后再接受。', accepted: '该事实从现在起生效。', retired: '该事实已不再生效。', undo: '撤销', working: '处理中…',
+    editText: '新的句子', editHint: '原事实保留在历史中，由它派生的内容会重新生成。', reason: '原因', rejectTitle: '拒绝此事实？',
+    rejectText: '它不会生效，同一条消息也不会再次产生它。可在“撤销”中恢复。', retireTitle: '撤回此事实？', retireText: '它仍会保存，但它及由它派生的内容将不再生效。可在“撤销”中恢复。',
+    blocked: '类似的文本曾被遗忘，不会恢复。请修改后再接受。', accepted: '该事实从现在起生效。', retired: '该事实已不再生效。', undo: '撤销',
   },
 };
 
@@ -90,11 +90,11 @@ export function FactActions({ fact, owner, onChanged }) {
 
 function EditDialog({ fact, onSave, onClose }) {
   const t = useTexts(texts);
-  const isNote = fact.attribute === 'note';
-  const [text, setText] = useState(isNote ? fact.text : fact.value);
+  // The whole sentence: it is what a model reads.
+  const [text, setText] = useState(fact.text);
   return html`<${ConfirmDialog} title=${t('editTitle')} action=${t('save')} onConfirm=${() => onSave(text)}
     onClose=${onClose}>
-    <${Field} label=${t(isNote ? 'editText' : 'editValue')}><textarea rows="3" required dir="auto" value=${text}
+    <${Field} label=${t('editText')}><textarea rows="3" required dir="auto" value=${text}
       onInput=${(event) => setText(event.target.value)}></textarea><//>
     <p class="hint">${t('editHint')}</p><//>`;
 }

@@ -7,14 +7,14 @@ import { Badge } from './components.js';
 
 const texts = {
   en: {
-    pending: 'waiting for review', ended: 'ended', retired: 'retired', rejected: 'rejected', denied: 'denied',
+    pending: 'waiting for review', ended: 'ended', retired: 'retracted', rejected: 'rejected',
     pinned: 'pinned', until: 'until {date}', expires: 'expires {time}', importance: 'importance {value}',
     repeats: ['said again', 'said {count} more times'], edits: ['edited', 'edited {count} times'],
     contradictions: ['contradicted', '{count} contradictions'], agent: 'agent {name}', branch: 'branch {name}',
     preference: 'preference', state: 'for a time',
   },
   zh: {
-    pending: '待审核', ended: '已结束', retired: '已撤回', rejected: '已拒绝', denied: '否定', pinned: '已置顶', until: '至 {date}',
+    pending: '待审核', ended: '已结束', retired: '已撤回', rejected: '已拒绝', pinned: '已置顶', until: '至 {date}',
     expires: '{time} 到期', importance: '重要性 {value}', repeats: '另外提到 {count} 次', edits: '修改过 {count} 次',
     contradictions: '{count} 处矛盾', agent: '智能体 {name}', branch: '分支 {name}', preference: '偏好', state: '一段时间内',
   },
@@ -42,7 +42,6 @@ export function FactBadges({ fact, owner = {}, isShort = false }) {
     ${fact.state !== 'current' && html`<${Badge} tone=${STATE_TONES[fact.state]}>${t(state)}<//>`}
     ${fact.contradictions > 0 && html`<${Badge} tone="bad">${t('contradictions', { count: fact.contradictions })}<//>`}
     ${fact.kind !== 'fact' && html`<${Badge} tone="info">${t(fact.kind)}<//>`}
-    ${fact.is_denied && html`<${Badge}>${t('denied')}<//>`}
     ${fact.is_pinned && html`<${Badge} tone="good">${t('pinned')}<//>`}
     ${fact.valid_until && html`<${Badge}>${t('until', { date: formatDate(fact.valid_until) })}<//>`}
     ${fact.importance !== DEFAULT_IMPORTANCE && html`<${Badge}>${t('importance', { value: fact.importance })}<//>`}

@@ -10,6 +10,7 @@ import { FactActions } from './fact_actions.js';
 import { FactBadges, isOver } from './fact_badges.js';
 import { attributeName, subjectName } from './fact_names.js';
 import { timelineOf } from './evidence.js';
+import { kindName } from './names.js';
 
 const texts = {
   en: {
@@ -18,11 +19,11 @@ const texts = {
     rule: 'Found by', model: 'a model', hand: 'a person or an import', sources: 'Where it comes from',
     noSources: 'It was written by hand, or its sources have expired.', gone: 'This record has expired.',
     timeline: 'Show in the timeline', contradictions: 'What contradicts it',
-    contradictionHint: 'These facts cannot both hold. Edit or retire the wrong one; unpin a fact that a newer one '
+    contradictionHint: 'These facts cannot both hold. Edit or retract the wrong one; unpin a fact that a newer one '
       + 'should replace.',
     attributeHistory: 'History of {person} · {attribute}', now: 'now', states: 'States of this fact',
     texts: 'Former texts', repeats: 'Said again', replaced: 'Replaced by', active: 'current',
-    pending: 'waiting for review', superseded: 'superseded', revoked: 'retired', deleted: 'deleted',
+    pending: 'waiting for review', superseded: 'superseded', revoked: 'retracted', deleted: 'deleted',
     since: 'since {time}', span: '{from} – {until}', validUntil: 'held until {time}',
     clipped: 'The text is longer; the timeline shows all of it.', editedAt: 'until {time}',
   },
@@ -96,7 +97,7 @@ function Sources({ detail, owner }) {
       ${source.record
         ? html`<header><time datetime=${source.record.occurred_at}>${formatTime(source.record.occurred_at)}</time>
             ${source.record.speaker && html`<${MemoryName} name=${source.record.speaker} />`}
-            <${Badge} tone="info">${source.record.kind}<//></header>
+            <${Badge} tone="info">${kindName(source.record.kind)}<//></header>
           <${Quoted} text=${source.record.text} quote=${source.quote} />
           ${source.record.is_clipped && html`<p class="hint">${t('clipped')}</p>`}
           <a href=${timelineOf(source.record, owner)}>${t('timeline')}</a>`

@@ -1,4 +1,4 @@
-// A record as the views show it: its text, its labels, and the actions that every record has.
+// The labels and the actions that every record has.
 
 import { html, useState } from './ui.js';
 import { useTexts } from './texts.js';
@@ -6,32 +6,32 @@ import { formatTime } from './format.js';
 import { post } from './api.js';
 import { routeTo } from './route.js';
 import { ownerOf } from './owner.js';
-import { Badge, Field, MemoryName, MemoryText } from './components.js';
+import { Badge, Field } from './components.js';
+import { kindName, stateName } from './names.js';
 import { ConfirmDialog } from './dialog.js';
 
 const texts = {
   en: {
-    pinned: 'pinned', superseded: 'superseded', retracted: 'retracted', revoked: 'retracted', deleted: 'deleted',
-    pending: 'waiting for review', expires: 'expires {time}',
+    pinned: 'pinned', expires: 'expires {time}',
     importance: 'importance {value}', ended: 'valid until {time}', pin: 'Pin', unpin: 'Unpin',
-    settings: 'Importance and expiry', retract: 'Retract', retractTitle: 'Retract this memory?',
+    restore: 'Restore in “Undo”', settings: 'Importance and expiry', retract: 'Retract',
+    retractTitle: 'Retract this memory?',
     retractText: 'It is no longer recalled, nor is what was derived from it. '
       + 'You can restore it in “Undo”.', reason: 'Reason', save: 'Save', importanceField: 'Importance, 0 to 1',
     expiryField: 'Expires at (empty: never)', why: 'Why in search?', copyId: 'Copy id', copied: 'Copied',
   },
   zh: {
-    pinned: '已置顶', superseded: '已被取代', retracted: '已撤回', revoked: '已撤回', deleted: '已删除', pending: '待审核',
-    expires: '{time} 到期',
-    importance: '重要性 {value}', ended: '有效期至 {time}', pin: '置顶', unpin: '取消置顶', settings: '重要性与到期时间',
+    pinned: '已置顶', expires: '{time} 到期', importance: '重要性 {value}', ended: '有效期至 {time}', pin: '置顶',
+    restore: '在“撤销”中恢复', unpin: '取消置顶', settings: '重要性与到期时间',
     retract: '撤回', retractTitle: '撤回这条记忆？', retractText: '它及其派生的内容将不再生效。您可以在“撤销”中恢复。', reason: '原因',
     save: '保存', importanceField: '重要性（0 到 1）', expiryField: '到期时间（留空表示永不到期）', why: '检索原因', copyId: '复制 ID',
     copied: '已复制',
   },
 };
 
-/** States in which a record no longer counts. `revoked` is the stored name of a retracted record. */
-const STRUCK = new Set(['superseded', 'retracted', 'revoked', 'deleted']);
-const STATE_TONES = { pending: 'warn', superseded: 'neutral', retracted: 'bad', revoked: 'bad', deleted: 'bad' };
+/** States in which a record no longer counts. A retracted record is `revoked`. */
+const STRUCK = new Set(['superseded', 'revoked', 'deleted']);
+const STATE_TONES = { pending: 'warn', superseded: 'neutral', revoked: 'bad', deleted: 'bad' };
 const DEFAULT_IMPORTANCE = 0.5;
 
 /** Returns true if a record no longer counts. */
@@ -47,29 +47,14 @@ export function RecordBadges({ record, usualKind }) {
   const t = useTexts(texts);
   const tone = STATE_TONES[record.state];
   return html`<span class="badges">
-    ${record.kind !== usualKind && html`<${Badge} tone="info">${record.kind}<//>`}
-    ${tone && html`<${Badge} tone=${tone}>${t(record.state)}<//>`}
+    ${record.kind !== usualKind && html`<${Badge} tone="info">${kindName(record.kind)}<//>`}
+    ${tone && html`<${Badge} tone=${tone}>${stateName(record.state)}<//>`}
     ${record.pinned && html`<${Badge} tone="good">${t('pinned')}<//>`}
     ${(record.importance ?? DEFAULT_IMPORTANCE) !== DEFAULT_IMPORTANCE
       && html`<${Badge}>${t('importance', { value: record.importance })}<//>`}
     ${record.expires_at && html`<${Badge} tone="warn">${t('expires', { time: formatTime(record.expires_at) })}<//>`}
     ${record.valid_until && html`<${Badge}>${t('ended', { time: formatTime(record.valid_until) })}<//>`}
   </span>`;
-}
-
-/**
- * A record: time, speaker, labels, text and actions. `owner` are the owner's parameters; `onChanged` is called after a
- * write. `children` is shown below the text, `readOnly` leaves out the actions.
- */
-export function RecordCard({ record, owner, onChanged, readOnly = false, children }) {
-  return html`<article class="record" data-id=${record.id}>
-    <header><time datetime=${record.occurred_at}>${formatTime(record.occurred_at)}</time>
-      ${record.speaker && html`<${MemoryName} name=${record.speaker} />`}
-      <${RecordBadges} record=${record} /></header>
-    <${MemoryText} text=${record.text} strike=${isStruck(record)} />
-    ${children}
-    ${!readOnly && html`<${RecordActions} record=${record} owner=${owner} onChanged=${onChanged} />`}
-  </article>`;
 }
 
 /** The actions of a record: pin, importance and expiry, retract, and the search that explains it. */
@@ -96,7 +81,8 @@ export function RecordActions({ record, owner, onChanged }) {
     <button type="button" class="link" onClick=${() => setDialog('settings')}>${t('settings')}</button>
     ${record.state === 'active' && html`<button type="button" class="link"
       onClick=${() => setDialog('retract')}>${t('retract')}</button>`}
-    <a href=${routeTo('search', { ...names, why: record.id })}>${t('why')}</a>
+    ${record.state === 'revoked' && html`<a href=${routeTo('undo', { user_id: names.user_id })}>${t('restore')}</a>`}
+    <a href=${routeTo('search', { user_id: names.user_id, why: record.id })}>${t('why')}</a>
     <button type="button" class="link" onClick=${copy}>${t(copied ? 'copied' : 'copyId')}</button>
     ${error && html`<span role="alert" class="error-text">${error.message}</span>`}
     ${dialog === 'settings' && html`<${SettingsDialog} record=${record} onSave=${patch}

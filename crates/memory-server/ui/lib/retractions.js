@@ -6,12 +6,13 @@ import { post, useGet } from './api.js';
 import { formatNumber, formatTime } from './format.js';
 import { Badge, Empty, Loaded, MemoryText, Notice, Panel } from './components.js';
 import { ConfirmDialog } from './dialog.js';
+import { kindName } from './names.js';
 
 const texts = {
   en: {
     none: 'Nothing is retracted',
-    noneText: 'A retracted memory stays stored, but no longer counts. Retract one with the link below it in the '
-      + 'timeline or in a search; it is then listed here, and can be restored.',
+    noneText: 'A retracted memory stays stored, but no longer counts. Retract one with “Wrong?” in “What it knows”, '
+      + 'or under “Actions” of a message; it is then listed here, and can be restored.',
     latest: 'The latest {n} retractions are shown.', rewind: 'end of a conversation', noReason: 'No reason given',
     records: ['{n} record', '{n} records'], restore: 'Restore', restoreTitle: 'Restore what was retracted?',
     restoreText: ['{n} record counts again.', 'Up to {n} records count again.'],
@@ -23,7 +24,7 @@ const texts = {
     furtherTexts: 'and {n} more',
   },
   zh: {
-    none: '没有撤回的内容', noneText: '撤回的记忆仍然保存，但不再生效。在时间线或检索结果中点击记忆下方的“撤回”，它就会列在这里，并且可以恢复。', latest: '显示最近 {n} 次撤回。',
+    none: '没有撤回的内容', noneText: '撤回的记忆仍然保存，但不再生效。在“它知道什么”中点击“不对？”，或在消息的“操作”中撤回，它就会列在这里，并且可以恢复。', latest: '显示最近 {n} 次撤回。',
     rewind: '会话末尾', noReason: '未填写原因', records: '{n} 条记录', restore: '恢复', restoreTitle: '恢复撤回的内容？',
     restoreText: '最多 {n} 条记录将重新生效。', restoreNote: '此后已更改或已恢复的记录保持不变。摘要和画像会重新生成。', restored: '已恢复 {all} 条记录中的 {n} 条。',
     showAll: '显示全部记录', hide: '收起', more: '显示更多', changed: '已不再是撤回状态', missing: '{n} 条记录此后已删除或重新生成。',
@@ -127,7 +128,7 @@ function RecordsPage({ owner, ids }) {
 function RecordTexts({ records }) {
   const t = useTexts(texts);
   return html`<ul class="record-texts">${records.map((record) => html`<li key=${record.id}>
-    <span class="badges"><${Badge} tone="info">${record.kind}<//>
+    <span class="badges"><${Badge} tone="info">${kindName(record.kind)}<//>
       ${record.state !== 'revoked' && html`<${Badge} tone="warn">${t('changed')}<//>`}</span>
     <${MemoryText} text=${record.text} /></li>`)}</ul>`;
 }

@@ -3,7 +3,9 @@
 import { html } from './ui.js';
 import { useTexts } from './texts.js';
 import { formatNumber, formatTime } from './format.js';
-import { routeTo } from './route.js';
+import { conversationOf } from './evidence.js';
+import { kindName, roleName, sceneName } from './names.js';
+import { RecordActions } from './record.js';
 import { Badge, MemoryName, MemoryText, Table } from './components.js';
 
 const texts = {
@@ -14,17 +16,18 @@ const texts = {
     keyword: 'keyword', vector: 'vector', graph: 'graph', neighbor: 'neighbor', fused: 'fused', ranked: 'ranked',
     reranked: 'reranked', boosted: 'boosted', selected: 'selected', parts: 'Parts of the score', feature: 'Feature',
     value: 'Value', contribution: 'Contribution', boost: 'Factor {name}', repeats: 'repeats another hit',
-    reranker: 'Reranker', timeline: 'In the timeline', up: 'up by {count}', down: 'down by {count}',
+    reranker: 'Reranker', conversation: 'Open the conversation', up: 'up by {count}', down: 'down by {count}',
     rankOf: '{step}: rank {rank} of {of}', notAmong: 'not among the hits of this retriever', score: 'score {score}',
-    session: 'session',
+    session: 'session', user: 'user', actions: 'Actions',
   },
   zh: {
     place: '第 {place} 条', relevance: '相关性', relevant: '相关', notRelevant: '低于阈值 {threshold}',
     relevanceLabel: '相关性 {value}（满分 1），阈值 {threshold}', ranks: '名次', notFound: '–', keyword: '关键词', vector: '向量',
     graph: '关系图', neighbor: '相邻', fused: '融合', ranked: '排序', reranked: '重排', boosted: '加权', selected: '选择',
     parts: '分数的组成', feature: '特征', value: '值', contribution: '贡献', boost: '系数 {name}', repeats: '与另一条结果重复',
-    reranker: '重排器', timeline: '在时间线中查看', up: '上升 {count} 位', down: '下降 {count} 位', rankOf: '{step}：第 {rank} 名（共 {of}）',
-    notAmong: '不在该检索器的结果中', score: '分数 {score}', session: '会话',
+    reranker: '重排器', conversation: '打开对话', up: '上升 {count} 位', down: '下降 {count} 位',
+    rankOf: '{step}：第 {rank} 名（共 {of}）',
+    notAmong: '不在该检索器的结果中', score: '分数 {score}', session: '会话', user: '用户', actions: '操作',
   },
 };
 
@@ -32,23 +35,28 @@ const texts = {
 export const RETRIEVERS = ['keyword', 'vector', 'graph', 'neighbor'];
 
 /** A hit. `best` is the best score of each retriever among the hits, `threshold` the minimum relevance. */
-export function SearchHit({ hit, best, threshold, owner }) {
+export function SearchHit({ hit, best, threshold, owner, onChanged }) {
   const t = useTexts(texts);
   const { record } = hit;
-  const names = { user_id: record.scope?.user ?? owner.user_id, session_id: record.scope?.session };
+  const { user, agent, session, branch } = record.scope ?? {};
+  const names = { user_id: user ?? owner.user_id, agent_id: agent, session_id: session, branch };
   return html`<article class="record hit" data-id=${record.id} aria-label=${t('place', { place: hit.place })}>
     <header><span class="place">${hit.place}</span>
       <time datetime=${record.occurred_at}>${formatTime(record.occurred_at)}</time>
-      ${(record.speaker || record.role) && html`<${MemoryName} name=${record.speaker ?? record.role} />`}
-      <span class="badges"><${Badge} tone="info"><${MemoryName} name=${record.kind} /><//>
-        ${record.scene && html`<${Badge}><${MemoryName} name=${record.scene} /><//>`}
+      ${(record.speaker || record.role) && html`<${MemoryName} name=${record.speaker ?? roleName(record.role)} />`}
+      ${!owner.user_id && record.scope?.user && html`<span class="hint">${t('user')}${' '}
+        <${MemoryName} name=${record.scope.user} /></span>`}
+      <span class="badges"><${Badge} tone="info"><${MemoryName} name=${kindName(record.kind)} /><//>
+        ${record.scene && html`<${Badge}><${MemoryName} name=${sceneName(record.scene)} /><//>`}
         <${Badge} tone=${hit.relevant ? 'good' : 'neutral'}>${hit.relevant ? t('relevant')
           : t('notRelevant', { threshold: formatNumber(threshold, 2) })}<//>
         ${hit.repeats && html`<${Badge} tone="warn">${t('repeats')}<//>`}</span></header>
     <div class="hit-columns"><div><${MemoryText} text=${record.text} />
       ${record.scope?.session && html`<div class="record-actions"><span class="hint">${t('session')}${' '}
         <${MemoryName} name=${record.scope.session} /></span>
-        <a href=${routeTo('timeline', names)}>${t('timeline')}</a></div>`}</div>
+        <a href=${conversationOf({ ...record, ...names }, owner)}>${t('conversation')}</a></div>`}
+      <details><summary>${t('actions')}</summary><${RecordActions} record=${record} owner=${names}
+        onChanged=${onChanged} /></details></div>
     <${HitScores} hit=${hit} best=${best} threshold=${threshold} /></div>
   </article>`;
 }

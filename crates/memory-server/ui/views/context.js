@@ -6,6 +6,7 @@ import { post, withParams } from '../lib/api.js';
 import { navigate, routeTo } from '../lib/route.js';
 import { ownerOf } from '../lib/owner.js';
 import { Empty, Loaded, Notice, Panel } from '../lib/components.js';
+import { stageName } from '../lib/names.js';
 import { ContextForm, requestOf } from '../lib/context_form.js';
 import { ContextBlock, ContextBudget, ContextDecision, ContextGate } from '../lib/context_parts.js';
 
@@ -41,13 +42,15 @@ export default function View({ params, owner }) {
       query=${preview.decision?.search_text ?? body.message} owner=${owner} />`}<//>`}`;
 }
 
-function Preview({ preview, query, owner }) {
+function Preview({ preview: answer, query, owner }) {
   const t = useTexts(texts);
+  const preview = withOutcomes(answer);
   const records = new Map(preview.records.map((record) => [record.id, record]));
   return html`
     ${!preview.served && html`<${Notice}>${t('notServed')}<//>`}
     ${preview.degraded.length > 0 && html`<${Notice} tone="warn"><strong>${t('degraded')}.</strong>
-      <ul class="plain">${preview.degraded.map((one) => html`<li>${t('degradedStage', one)}</li>`)}</ul><//>`}
+      <ul class="plain">${preview.degraded.map(({ stage, reason }) => html`
+        <li>${t('degradedStage', { stage: stageName(stage), reason })}</li>`)}</ul><//>`}
     <${Panel} title=${t('decision')}><${ContextDecision} preview=${preview} /><//>
     <${Panel} title=${t('block')}><${ContextBlock} preview=${preview} /><//>
     ${preview.layers.length > 0 && html`<${Panel} title=${t('budget')}>
@@ -55,6 +58,17 @@ function Preview({ preview, query, owner }) {
     ${preview.candidates.length > 0 && html`<${Panel} title=${t('gate')}
       actions=${query && html`<a href=${routeTo('search', { ...owner, q: query })}>${t('search')}</a>`}>
       <${ContextGate} preview=${preview} records=${records} /><//>`}`;
+}
+
+/** Marks what is in the text as such. The answer has one outcome for a memory that two sources found. */
+function withOutcomes(preview) {
+  const included = new Set(preview.layers.flatMap((layer) => layer.included));
+  const mark = (candidate) => {
+    if (!included.has(candidate.id) || candidate.outcome === 'injected') return candidate;
+    // Found by the search and left out there, but in the text by the core.
+    return { ...candidate, outcome: 'injected', source: 'core' };
+  };
+  return { ...preview, candidates: preview.candidates.map(mark) };
 }
 
 /** Asks for a preview, and again when the address or the request changes. Without a request it asks for nothing. */

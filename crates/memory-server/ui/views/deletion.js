@@ -7,6 +7,8 @@ import { formatNumber } from '../lib/format.js';
 import { OWNER_NAMES } from '../lib/owner.js';
 import { Badge, Empty, Field, Figure, MemoryName, MemoryText, Notice, Panel, Table } from '../lib/components.js';
 import { ConfirmDialog } from '../lib/dialog.js';
+import { ChooseUser } from '../lib/choose_user.js';
+import { kindName } from '../lib/names.js';
 import { CertificatePanel, VerifyPanel } from '../lib/certificate.js';
 
 const texts = {
@@ -19,7 +21,8 @@ const texts = {
     everythingHint: 'All memories of this {what}, in every state, with entries of retractions and branches. For a '
       + 'whole user also the synonyms.',
     preview: 'Show what would go', needsFilter: 'Choose a kind or a time. To delete all, choose “Everything here”.',
-    needsIds: 'Enter at least one id.', badTimes: '“From” must be before “Before”.', previewTitle: '2. What would go',
+    needsIds: 'Enter at least one id.', badId: 'An id has 32 digits from 0 to f. This is none: {ids}',
+    badTimes: '“From” must be before “Before”.', previewTitle: '2. What would go',
     kind: 'Kind', selected: 'Chosen', derived: 'Derived from them', total: 'Records to delete',
     chosenFigure: 'Chosen', derivedFigure: 'Derived', synonyms: 'Synonyms and decisions',
     nothing: 'Nothing would be deleted', nothingText: 'No record matches. Change the choice above.',
@@ -60,7 +63,8 @@ const texts = {
     filter: '按类型和时间', ids: '按 ID', everything: '此范围内的全部', kinds: '类型', kindsHint: '不选则为所有类型。', from: '起（含）',
     until: '止（不含）', idsField: 'ID，每行一个', idsHint: '点击记忆下方的“复制 ID”即可复制。',
     everythingHint: '此{what}的全部记忆，不论状态，包括撤回和分支的条目。若针对整个用户，还包括同义词。', preview: '查看将删除的内容',
-    needsFilter: '请选择类型或时间。要全部删除，请选择“此范围内的全部”。', needsIds: '请至少填写一个 ID。', badTimes: '“起”必须早于“止”。',
+    needsFilter: '请选择类型或时间。要全部删除，请选择“此范围内的全部”。', needsIds: '请至少填写一个 ID。', badId: 'ID 由 32 个 0 到 f 的数字组成。以下不是 ID：{ids}',
+    badTimes: '“起”必须早于“止”。',
     previewTitle: '2. 将删除的内容', kind: '类型', selected: '所选', derived: '由其派生', total: '要删除的记录', chosenFigure: '所选',
     derivedFigure: '派生', synonyms: '同义词及判定', nothing: '没有要删除的内容', nothingText: '没有匹配的记录。请更改上面的选择。',
     notFound: '{n} 个 ID 在此没有对应的记录：{ids}', selectedSample: '所选记录中的前 {n} 条', derivedSample: '派生记录中的前 {n} 条',
@@ -116,7 +120,7 @@ function DeletionSteps({ owner, ids, isOff, isCertified, users }) {
     event.preventDefault();
     const problem = problemOf(choice);
     if (problem) {
-      setState({ busy: false, error: t(problem) });
+      setState({ busy: false, error: t(problem, { ids: shortList(idsOf(choice).filter(isNoId)) }) });
       return;
     }
     setState({ busy: true, error: null });
@@ -159,11 +163,16 @@ function DeletionSteps({ owner, ids, isOff, isCertified, users }) {
 
 /** Returns the name of the text about what is missing in a choice, or null. */
 function problemOf(choice) {
-  if (choice.mode === 'ids') return idsOf(choice).length === 0 ? 'needsIds' : null;
+  if (choice.mode === 'ids') {
+    if (idsOf(choice).length === 0) return 'needsIds';
+    return idsOf(choice).some(isNoId) ? 'badId' : null;
+  }
   if (choice.mode === 'everything') return null;
   if (choice.kinds.length === 0 && !choice.from && !choice.until) return 'needsFilter';
   return choice.from && choice.until && choice.from >= choice.until ? 'badTimes' : null;
 }
+
+const isNoId = (id) => !/^[0-9a-f]{32}$/i.test(id.replaceAll('-', ''));
 
 const idsOf = (choice) => choice.ids.split(/[\s,;]+/).filter(Boolean);
 
@@ -200,7 +209,7 @@ function ChoiceFields({ choice, owner, onChange }) {
         onChange=${() => onChange({ mode })} />${t(mode)}</label>`)}</fieldset>
     ${choice.mode === 'filter' && html`<fieldset class="choices"><legend>${t('kinds')}</legend>
         ${KINDS.map((kind) => html`<label class="check" key=${kind}><input type="checkbox"
-          checked=${choice.kinds.includes(kind)} onChange=${() => toggle(kind)} />${kind}</label>`)}
+          checked=${choice.kinds.includes(kind)} onChange=${() => toggle(kind)} />${kindName(kind)}</label>`)}
         <span class="hint">${t('kindsHint')}</span></fieldset>
       <div class="fields times"><${Field} label=${t('from')}><input type="datetime-local" value=${choice.from}
           onInput=${(event) => onChange({ from: event.target.value })} /><//>
@@ -219,7 +228,7 @@ function PreviewPanel({ preview, isCurrent, isOff, onDelete }) {
   const kinds = [...new Set([...Object.keys(data.selected), ...Object.keys(data.derived)])].sort();
   const sum = (counts) => Object.values(counts).reduce((total, count) => total + count, 0);
   const columns = [
-    { title: t('kind'), cell: (kind) => html`<${Badge} tone="info">${kind}<//>` },
+    { title: t('kind'), cell: (kind) => html`<${Badge} tone="info">${kindName(kind)}<//>` },
     { title: t('selected'), align: 'end', cell: (kind) => formatNumber(data.selected[kind] ?? 0) },
     { title: t('derived'), align: 'end', cell: (kind) => formatNumber(data.derived[kind] ?? 0) },
   ];
@@ -255,7 +264,7 @@ function Sample({ title, records, note }) {
   if (records.length === 0) return null;
   return html`<h3>${t(title, counted(records.length))}</h3>${note && html`<p class="hint">${note}</p>`}
     <ul class="record-texts">${records.map((record) => html`<li key=${record.id}><span class="badges">
-      <${Badge} tone="info">${record.kind}<//></span><${MemoryText} text=${record.text} /></li>`)}</ul>`;
+      <${Badge} tone="info">${kindName(record.kind)}<//></span><${MemoryText} text=${record.text} /></li>`)}</ul>`;
 }
 
 /** The result, with the certificate. The focus moves to it, because the button that began the deletion is gone. */

@@ -17,13 +17,13 @@ const texts = {
     filter: 'Filter', filterHint: 'text, person or attribute', kind: 'Kind', all: 'All', fact: 'Facts',
     preference: 'Preferences', state: 'For a limited time', contradicting: 'Only contradictions ({count})',
     states: 'State', stateCurrent: 'Current ({count})', statePending: 'Waiting for review ({count})',
-    stateEnded: 'Ended ({count})', stateRetired: 'Retired ({count})', stateAll: 'All ({count})', list: 'Facts',
+    stateEnded: 'Ended ({count})', stateRetired: 'Retracted ({count})', stateAll: 'All ({count})', list: 'Facts',
     user: 'User', shown: ['1 fact', '{count} facts'], first: 'First page', next: 'Next page', pages: 'Pages',
     truncated: 'There are more than 20,000 facts. Only the newest are shown; choose a session or an agent to see '
       + 'fewer.',
     emptyTitle: 'No facts yet',
-    empty: 'Facts are extracted from messages if the server enriches them (“memory serve --digest rules”). Stored '
-      + 'messages are enriched by “memory digest --digest rules”.',
+    empty: 'Facts are extracted from messages when they are stored, unless the server runs with “--digest none”. Those '
+      + 'that wait for a review are under another state. “memory digest --digest rules” reads stored messages again.',
     noneTitle: 'No such facts', none: 'No fact matches. Change the filter, or choose another state.',
     reset: 'Remove the filters',
     select: 'Choose a fact to see its history and where it comes from.',
@@ -34,7 +34,7 @@ const texts = {
     stateEnded: '已结束（{count}）', stateRetired: '已撤回（{count}）', stateAll: '全部（{count}）', list: '事实', user: '用户',
     shown: '{count} 条事实', first: '第一页', next: '下一页', pages: '翻页', truncated: '事实超过 20,000 条，只显示最新的。请选择会话或智能体以缩小范围。',
     emptyTitle: '还没有事实',
-    empty: '服务器启用提取后（“memory serve --digest rules”），会从消息中提取事实。已存入的消息可用 “memory digest --digest rules” 提取。',
+    empty: '除非服务器以“--digest none”运行，否则存入消息时会提取事实。待审核的事实在另一状态下。可用“memory digest --digest rules”重新读取已存入的消息。',
     noneTitle: '没有符合条件的事实', none: '请修改筛选条件，或选择其他状态。', reset: '清除筛选',
     select: '选择一条事实，查看其历史和来源。',
   },

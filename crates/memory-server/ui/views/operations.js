@@ -5,6 +5,7 @@ import { useTexts } from '../lib/texts.js';
 import { formatClock, formatDuration, formatNumber, formatPercent, formatTime } from '../lib/format.js';
 import { ownerOf } from '../lib/owner.js';
 import { useGet } from '../lib/api.js';
+import { stageName } from '../lib/names.js';
 import { Badge, Empty, Figure, Loaded, MemoryName, Notice, Panel, Table } from '../lib/components.js';
 
 const texts = {
@@ -15,12 +16,13 @@ const texts = {
       + 'the configuration of the server (it is the default), and start it again.',
     hidden: 'Latencies, errors and tokens are those of all users. Open the page with a key for all users to see them.',
     estimated: 'Percentiles (p50: half of the requests are at most this slow) are interpolated within the '
-      + 'buckets of a histogram: estimates, not exact values.',
+      + 'buckets of a histogram: estimates, not exact values. Fewer than 5 requests have none.',
     requests: 'Requests', perSecond: '{rate} per second', serverErrors: 'Server errors', refused: 'Refused',
-    recalls: 'Recalls', hitRate: 'Hit rate', hitHint: 'recalls with at least one hit', injectionRate: 'Injection rate',
+    recalls: 'Recalls', hitRate: 'Something found', hitHint: 'also below the threshold',
+    injectionRate: 'Injection rate',
     injectionHint: 'chat prompts with memories', none: 'no {what} yet', recallsName: 'recalls', chats: 'chats',
     routes: 'Routes', route: 'Route', count: 'Requests', mean: 'Mean', errors: 'Errors', noRoutes: 'No requests yet',
-    noRoutesText: 'Requests are counted from the start of the server.', ownRoutes: 'Show routes of this page',
+    noRoutesText: 'Requests are counted from the start of the server.', ownRoutes: 'Show routes that this page uses',
     stages: 'Stages of a recall', stage: 'Stage', runs: 'Runs', degraded: 'Failed or late', whole: 'whole recall',
     noRecalls: 'No recalls yet', noRecallsText: 'Search in the view “Search”, or send a chat through the gateway.',
     upstreams: 'Upstreams of the chat gateway', upstream: 'Upstream', replies: 'Replies', prompt: 'Prompt tokens',
@@ -45,11 +47,12 @@ const texts = {
   zh: {
     pause: '暂停', resume: '继续', refresh: '刷新', every: '每 5 秒刷新', paused: '已暂停', at: '截至 {time}',
     since: '自服务器启动（{time}）起累计。', off: '指标已关闭，因此没有延迟、错误和令牌数据。请在服务器配置中设置“metrics.enabled = true”（默认即为开启）并重新启动。',
-    hidden: '延迟、错误和令牌属于全部用户的数据。请使用可访问所有用户的密钥打开此页面。', estimated: '百分位数（p50：一半的请求不慢于此值）由直方图分桶内插得到，是估计值而非精确值。',
-    requests: '请求', perSecond: '每秒 {rate} 次', serverErrors: '服务器错误', refused: '被拒绝', recalls: '检索', hitRate: '命中率',
-    hitHint: '至少有一条命中的检索', injectionRate: '注入率', injectionHint: '带有记忆的聊天提示', none: '还没有{what}', recallsName: '检索',
+    hidden: '延迟、错误和令牌属于全部用户的数据。请使用可访问所有用户的密钥打开此页面。',
+    estimated: '百分位数（p50：一半的请求不慢于此值）由直方图分桶内插得到，是估计值而非精确值。少于 5 次请求时不显示。',
+    requests: '请求', perSecond: '每秒 {rate} 次', serverErrors: '服务器错误', refused: '被拒绝', recalls: '检索', hitRate: '有结果的检索',
+    hitHint: '包括低于阈值的结果', injectionRate: '注入率', injectionHint: '带有记忆的聊天提示', none: '还没有{what}', recallsName: '检索',
     chats: '聊天', routes: '路由', route: '路由', count: '请求数', mean: '平均', errors: '错误', noRoutes: '还没有请求',
-    noRoutesText: '请求从服务器启动时开始计数。', ownRoutes: '显示本页面的路由', stages: '检索的各阶段', stage: '阶段', runs: '次数',
+    noRoutesText: '请求从服务器启动时开始计数。', ownRoutes: '显示本页面使用的路由', stages: '检索的各阶段', stage: '阶段', runs: '次数',
     degraded: '失败或超时', whole: '整个检索', noRecalls: '还没有检索', noRecallsText: '可在“检索”视图中搜索，或通过网关发送聊天。',
     upstreams: '聊天网关的上游', upstream: '上游', replies: '回复', prompt: '提示令牌', cached: '其中已缓存', completion: '回复令牌',
     cost: '费用', failed: '失败', noUpstreams: '还没有聊天', noUpstreamsText: '聊天经过网关时会统计令牌。上游在配置的“gateway.upstreams”中设置。',
@@ -67,8 +70,10 @@ const REFRESH_MS = 5000;
 const LARGEST_BUCKET_MS = 120000;
 /** Number of degraded recalls that are shown before "Show more". */
 const SHOWN_RECALLS = 15;
-/** Routes that this page itself reads. */
-const OWN_ROUTES = ['/ui', '/api/inspector'];
+/** Routes that this page itself uses. Other programs may use some of them as well. */
+const OWN_ROUTES = ['/ui', '/api/inspector', '/api/records', '/api/review', '/api/deletions'];
+/** Number of requests below which a percentile says nothing. */
+const MIN_COUNT = 5;
 
 /** The view. */
 export default function Operations({ params }) {
@@ -158,7 +163,9 @@ function latencyColumns(t) {
   const cell = (name) => (row) => html`<span class="nowrap">${duration(row.latency[name])}</span>`;
   return [
     { title: t('mean'), align: 'end', cell: cell('mean_ms') },
-    ...['p50', 'p90', 'p99'].map((name) => ({ title: name, align: 'end', cell: cell(`${name}_ms`) })),
+    ...['p50', 'p90', 'p99'].map((name) => ({
+      title: name, align: 'end', cell: (row) => (row.latency.count < MIN_COUNT ? '–' : cell(`${name}_ms`)(row)),
+    })),
   ];
 }
 
@@ -198,7 +205,7 @@ function Stages({ recall }) {
   const rows = [...recall.stages].sort((a, b) => (b.latency.p90_ms ?? 0) - (a.latency.p90_ms ?? 0));
   if (recall.latency.count > 0) rows.unshift({ stage: t('whole'), degraded: recall.failed, latency: recall.latency });
   const columns = [
-    { title: t('stage'), name: 'stage' },
+    { title: t('stage'), cell: (row) => stageName(row.stage) },
     { title: t('runs'), align: 'end', cell: (row) => formatNumber(row.latency.count) },
     ...latencyColumns(t),
     { title: t('degraded'), align: 'end', cell: (row) => (row.degraded > 0
@@ -272,7 +279,7 @@ function DegradedLog({ recalls }) {
     { title: t('time'), cell: (row) => html`<span class="nowrap">${formatTime(row.at)}</span>` },
     { title: t('user'), cell: (row) => (row.user_id ? html`<${MemoryName} name=${row.user_id} />` : '–') },
     { title: t('reasons'), cell: (row) => html`<ul class="reasons">${row.stages.map(({ stage, reason }) => html`
-      <li><code>${stage}</code> <span class="reason">${withoutStage(reason, stage)}</span></li>`)}</ul>` },
+      <li>${stageName(stage)}: <span class="reason">${withoutStage(reason, stage)}</span></li>`)}</ul>` },
     { title: t('hits'), align: 'end', cell: (row) => (row.hits === undefined
       ? html`<${Badge} tone="bad">${t('allFailed')}<//>` : formatNumber(row.hits)) },
   ];

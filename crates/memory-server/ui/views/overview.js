@@ -8,6 +8,7 @@ import { routeTo } from '../lib/route.js';
 import { useGet } from '../lib/api.js';
 import { Badge, Bar, Empty, Figure, Loaded, MemoryName, Notice, Panel, Table, Tabs } from '../lib/components.js';
 import { LineChart } from '../lib/chart.js';
+import { jobName, kindName, stateName } from '../lib/names.js';
 
 const texts = {
   en: {
@@ -15,14 +16,15 @@ const texts = {
     newest: 'Newest', recordsHint: 'in all states', activeHint: 'count in search', deletedHint: 'tombstones are kept',
     shownUser: 'Figures of {user}', noneTitle: 'No memories yet',
     noneText: 'Import conversations with “memory import”, connect an application to the chat gateway, or store a '
-      + 'record with POST /v1/memories/. They appear here at once.',
+      + 'record with POST /v1/memories/. Then reload this page.',
     kinds: 'By kind', states: 'By state', growth: 'Records over time', total: 'Total', new: 'New',
     growthBy: 'What the chart shows', perDay: 'New records per day', perWeek: 'New records per week',
     perWeeks: 'New records per {weeks} weeks', cumulative: 'Total number of records', others: 'Others',
-    allUsers: 'All users', user: 'User', filter: 'Filter users', noUser: 'No user has “{filter}” in the name.',
+    allUsers: 'All users', user: 'User', filter: 'Filter users',
+    noUser: 'No user in this list has “{filter}” in the name.',
     showAll: 'Show {count} more',
-    tooMany: 'The {shown} users with the newest memories, of {total}. Open another one through the address: '
-      + '#/timeline?user_id=NAME.',
+    tooMany: 'The {shown} users with the newest memories, of {total}. Type the whole name of another one above.',
+    open: 'Open the user “{name}”',
     health: 'Services', database: 'Database', embedder: 'Embedder', queue: 'Jobs of all memories', ok: 'ready',
     queueOk: 'none failed', databaseDown: 'does not answer', embedderDown: 'failing: search uses keywords only',
     queueDown: 'jobs failed for good', unknown: 'not known', queueTitle: 'Background jobs', job: 'Job',
@@ -37,11 +39,12 @@ const texts = {
   zh: {
     refresh: '刷新', records: '记录', active: '有效', users: '用户', deleted: '已删除', since: '最早', newest: '最新',
     recordsHint: '所有状态', activeHint: '参与检索', deletedHint: '保留删除标记', shownUser: '{user} 的数据', noneTitle: '还没有记忆',
-    noneText: '可用“memory import”导入对话，把应用接入聊天网关，或用 POST /v1/memories/ 写入记录；写入后会立即显示在这里。', kinds: '按类型', states: '按状态',
+    noneText: '可用“memory import”导入对话，把应用接入聊天网关，或用 POST /v1/memories/ 写入记录，然后重新加载此页面。', kinds: '按类型', states: '按状态',
     growth: '记录随时间的变化', total: '累计', new: '新增', growthBy: '图表内容', perDay: '每天新增记录', perWeek: '每周新增记录',
     perWeeks: '每 {weeks} 周新增记录', cumulative: '累计记录数', others: '其他', allUsers: '所有用户', user: '用户', filter: '筛选用户',
-    noUser: '没有名称包含“{filter}”的用户。', showAll: '再显示 {count} 个',
-    tooMany: '共 {total} 个用户，此处为记忆最新的 {shown} 个。其他用户可通过地址打开：#/timeline?user_id=名称。', health: '服务', database: '数据库',
+    noUser: '此列表中没有名称包含“{filter}”的用户。', showAll: '再显示 {count} 个',
+    tooMany: '共 {total} 个用户，此处为记忆最新的 {shown} 个。可在上方输入其他用户的完整名称。', open: '打开用户“{name}”',
+    health: '服务', database: '数据库',
     embedder: '向量模型', queue: '全部记忆的任务', ok: '正常', queueOk: '没有失败', databaseDown: '没有响应', embedderDown: '故障：仅用关键词检索',
     queueDown: '有任务最终失败', unknown: '未知', queueTitle: '后台任务', job: '任务', waiting: '等待中', failed: '最终失败',
     waitingSince: '最早排队时间', noQueue: '所有任务均已完成', noQueueText: '已存储的内容都已建立索引并处理完毕。', failures: '失败的任务', record: '记录',
@@ -76,8 +79,8 @@ export default function Overview({ params, users }) {
         <${Panel} title=${t('growth')}>
           <${Loaded} read=${growth}>${(counts) => html`<${GrowthChart} growth=${counts} />`}<//><//>
         <div class="columns">
-          <${Panel} title=${t('kinds')}><${Counts} counts=${data.totals.kinds} total=${data.totals.records} /><//>
-          <${Panel} title=${t('states')}><${Counts} counts=${data.totals.states} total=${data.totals.records} /><//>
+          <${Panel} title=${t('kinds')}><${Counts} counts=${data.totals.kinds} nameOf=${kindName} /><//>
+          <${Panel} title=${t('states')}><${Counts} counts=${data.totals.states} nameOf=${stateName} /><//>
         </div>`}
       ${!owner.user_id && html`<${Loaded} read=${users}>${(list) => html`<${UserList} list=${list} />`}<//>`}
       <${Queue} data=${data} />
@@ -98,9 +101,10 @@ function Totals({ totals, users }) {
 }
 
 /** Bars of numbers by name, largest first. */
-function Counts({ counts, total }) {
+function Counts({ counts, nameOf }) {
   const entries = Object.entries(counts).sort(([, a], [, b]) => b - a);
-  return html`<div class="bars">${entries.map(([name, count]) => html`<${Bar} key=${name} label=${name}
+  const total = entries.reduce((sum, [, count]) => sum + count, 0);
+  return html`<div class="bars">${entries.map(([name, count]) => html`<${Bar} key=${name} label=${nameOf(name)}
     share=${count / total} value=${`${formatNumber(count)} · ${formatPercent(count / total)}`} />`)}</div>`;
 }
 
@@ -117,7 +121,8 @@ function GrowthChart({ growth }) {
     <${Tabs} label=${t('growthBy')} selected=${shown} onSelect=${setShown}
       tabs=${[{ id: 'total', title: t('total') }, { id: 'new', title: t('new') }]} />
     <p class="hint">${title}</p>
-    <${LineChart} title=${title} times=${times} series=${series} format=${formatNumber} formatTime=${time} />
+    <${LineChart} title=${title} times=${times} series=${series} format=${formatNumber} formatTime=${time}
+      isCount />
   <//>`;
 }
 
@@ -126,7 +131,7 @@ function chartOf(growth, isCumulative, others) {
   const times = growth.starts.map((start) => Date.parse(start) / 1000);
   const sum = (values) => values.reduce((total, value) => total + value, 0);
   const kinds = Object.entries(growth.kinds).sort(([, a], [, b]) => sum(b) - sum(a));
-  const rows = kinds.slice(0, CHART_KINDS);
+  const rows = kinds.slice(0, CHART_KINDS).map(([kind, values]) => [kindName(kind), values]);
   const rest = kinds.slice(CHART_KINDS).map(([, values]) => values);
   if (rest.length > 0) rows.push([others, times.map((_, index) => sum(rest.map((values) => values[index])))]);
   const series = rows.map(([label, values], index) => ({
@@ -143,7 +148,7 @@ function runningTotals(values) {
   });
 }
 
-/** The users of the key. A name opens the timeline of the user. */
+/** The users of the key. A name opens what is known about the user. */
 function UserList({ list }) {
   const t = useTexts(texts);
   const [filter, setFilter] = useState('');
@@ -152,8 +157,9 @@ function UserList({ list }) {
   const matching = list.users.filter((user) => user.user_id.toLowerCase().includes(filter.trim().toLowerCase()));
   const rows = showsAll ? matching : matching.slice(0, SHOWN_USERS);
   const hidden = matching.length - rows.length;
+  const isCut = list.total > list.users.length;
   const columns = [
-    { title: t('user'), cell: (user) => html`<a href=${routeTo('timeline', { user_id: user.user_id })}><${MemoryName}
+    { title: t('user'), cell: (user) => html`<a href=${routeTo('about', { user_id: user.user_id })}><${MemoryName}
       name=${user.user_id} /></a>` },
     { title: t('records'), align: 'end', cell: (user) => formatNumber(user.records) },
     { title: t('newest'), align: 'end', cell: (user) => formatTime(user.newest) },
@@ -166,7 +172,9 @@ function UserList({ list }) {
       : html`<${Table} caption=${t('users')} columns=${columns} rows=${rows} rowKey=${(user) => user.user_id} />`}
     ${hidden > 0 && html`<p><button type="button" class="link" onClick=${() => setShowsAll(true)}>
       ${t('showAll', { count: hidden })}</button></p>`}
-    ${list.total > list.users.length && html`<p class="hint">
+    ${isCut && filter.trim() && html`<p><a href=${routeTo('about', { user_id: filter.trim() })}>
+      <bdi>${t('open', { name: filter.trim() })}</bdi></a></p>`}
+    ${isCut && html`<p class="hint">
       ${t('tooMany', { shown: list.users.length, total: list.total })}</p>`}
   <//>`;
 }
@@ -175,7 +183,7 @@ function UserList({ list }) {
 function Queue({ data }) {
   const t = useTexts(texts);
   const columns = [
-    { title: t('job'), name: 'job' },
+    { title: t('job'), cell: (row) => jobName(row.job) },
     { title: t('waiting'), align: 'end', cell: (row) => formatNumber(row.waiting) },
     { title: t('failed'), align: 'end', cell: (row) => (row.given_up > 0
       ? html`<${Badge} tone="bad">${formatNumber(row.given_up)}<//>` : '0') },
@@ -204,7 +212,7 @@ function IndexBar({ index }) {
 function Failures({ failures }) {
   const t = useTexts(texts);
   const columns = [
-    { title: t('job'), name: 'job' },
+    { title: t('job'), cell: (row) => jobName(row.job) },
     { title: t('user'), cell: (row) => (row.user_id ? html`<${MemoryName} name=${row.user_id} />` : '–') },
     { title: t('reason'), cell: (row) => html`<span class="reason">${row.reason}</span>` },
     { title: t('attempts'), align: 'end', name: 'attempts' },

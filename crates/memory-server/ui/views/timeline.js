@@ -9,21 +9,23 @@ import { Badge, Empty, Field, MemoryName, MemoryText, Notice } from '../lib/comp
 import { ChooseUser, mustChooseUser } from '../lib/choose_user.js';
 import { RecordActions, RecordBadges, isStruck } from '../lib/record.js';
 import { useRowWindow } from '../lib/row_window.js';
+import { roleName, sceneName } from '../lib/names.js';
 import { useTimeline } from '../lib/timeline.js';
 
 const texts = {
   en: {
-    order: 'Order', newest: 'Newest first', oldest: 'Oldest first', records: 'Records', all: 'All', turns: 'Turns only',
-    jump: 'Go to date', asOf: 'As it was at', inactive: 'Show retracted and superseded', show: 'Show', reset: 'Reset',
+    order: 'Order', newest: 'Newest first', oldest: 'Oldest first', records: 'Records', all: 'All',
+    turns: 'Messages only',
+    jump: 'Go to date', asOf: 'As it was at', inactive: 'Show what no longer counts', show: 'Show', reset: 'Reset',
     list: 'Timeline', loading: 'Loading …', retry: 'Try again', failed: 'The page could not be loaded.',
     end: ['The only record.', 'All {count} records are shown.'], loadNewer: 'Load newer ones',
     loadOlder: 'Load older ones', actions: 'Actions', derived: 'Derived from this',
     from: ['from {count} record', 'from {count} records'],
-    role_user: 'User', role_assistant: 'Assistant', role_system: 'System', role_tool: 'Tool', scene: 'Scene: {name}',
+    scene: 'Scene: {name}',
     session: 'Session: {name}', agent: 'Agent: {name}', branch: 'Branch: {name}', user: 'User: {name}',
     edits: ['edited once', 'edited {count} times'], supersededBy: 'what replaced it',
     emptyTitle: 'Nothing here yet',
-    empty: 'Turns appear here as soon as an application stores them: through the chat gateway, '
+    empty: 'Messages appear here once an application has stored them: through the chat gateway, '
       + 'the mem0 routes, MCP or the command “memory import”.',
     noneTitle: 'No such records', none: 'No record matches. Choose another date, another session, or “All” records.',
     then: 'This is the timeline as it was at {time}: with the texts and states of that time, and without what was '
@@ -31,11 +33,11 @@ const texts = {
   },
   zh: {
     order: '顺序', newest: '最新在前', oldest: '最早在前', records: '记录', all: '全部', turns: '仅对话',
-    jump: '跳到日期', asOf: '查看当时的状态', inactive: '显示已撤回和已被取代的记录', show: '显示', reset: '重置',
+    jump: '跳到日期', asOf: '查看当时的状态', inactive: '显示不再生效的记录', show: '显示', reset: '重置',
     list: '时间线', loading: '正在加载…', retry: '重试', failed: '无法加载此页。',
     end: '已显示全部 {count} 条记录。', loadNewer: '加载更新的记录', loadOlder: '加载更早的记录',
     actions: '操作', derived: '由此派生', from: '来自 {count} 条记录',
-    role_user: '用户', role_assistant: '助手', role_system: '系统', role_tool: '工具', scene: '场景：{name}',
+    scene: '场景：{name}',
     session: '会话：{name}', agent: '智能体：{name}', branch: '分支：{name}', user: '用户：{name}',
     edits: '修改过 {count} 次', supersededBy: '取代它的记录',
     emptyTitle: '还没有内容', empty: '应用程序存入对话后会显示在这里：通过聊天网关、mem0 接口、MCP，或 “memory import” 命令。',
@@ -45,7 +47,7 @@ const texts = {
   },
 };
 
-/** The roles with a name in the language of the page. */
+/** The roles with a colour. */
 const ROLES = new Set(['user', 'assistant', 'system', 'tool']);
 /** A record that was derived from more records than this is shown folded. */
 const MAX_OPEN_SOURCES = 3;
@@ -105,6 +107,7 @@ function TurnList({ params, owner }) {
   const rows = useRowWindow(ids);
   const [opened, setOpened] = useState(new Set());
   const keepPlace = useKeptPlace(ids, rows);
+  const derived = useMemo(() => derivedOnce(entries, timeline.derived), [entries, timeline.derived]);
   useEffect(() => {
     if (hasMore && !loading && !error && rows.end >= entries.length - LOAD_AHEAD_ROWS) timeline.loadMore();
   });
@@ -126,12 +129,23 @@ function TurnList({ params, owner }) {
     <div class="timeline" role="feed" aria-label=${t('list')} aria-busy=${loading} ref=${rows.list}>
       <div class="timeline-space" aria-hidden="true" style=${{ height: `${rows.before}px` }}></div>
       ${shown.map((entry, index) => html`<${Turn} key=${entry.id} entry=${entry} rowRef=${rows.row(entry.id)}
-        position=${rows.start + index + 1} size=${hasMore ? -1 : entries.length} derived=${timeline.derived}
+        position=${rows.start + index + 1} size=${hasMore ? -1 : entries.length} records=${derived.get(entry.id)}
         opened=${opened} onToggle=${toggle} onChanged=${() => timeline.refresh(entry.id)}
         readOnly=${Boolean(params.as_of)} owner=${owner} />`)}
       <div class="timeline-space" aria-hidden="true" style=${{ height: `${rows.after}px` }}></div>
     </div>
     <${ListEnd} timeline=${timeline} />`;
+}
+
+/** Returns the derived records of each entry. One that covers many messages is below the first of them in the list. */
+function derivedOnce(entries, derived) {
+  const shown = new Set();
+  return new Map(entries.map((entry) => {
+    const records = entry.derived.map((id) => derived.get(id))
+      .filter((record) => record && (record.sources <= MAX_OPEN_SOURCES || !shown.has(record.id)));
+    records.forEach((record) => shown.add(record.id));
+    return [entry.id, records];
+  }));
 }
 
 /** The end of the list: loading, an error, or the number of all records. */
@@ -153,15 +167,14 @@ function endText(t, count, values) {
 }
 
 /** One turn with its derived records. */
-function Turn({ entry, rowRef, position, size, derived, opened, onToggle, onChanged, readOnly, owner }) {
+function Turn({ entry, rowRef, position, size, records, opened, onToggle, onChanged, readOnly, owner }) {
   const t = useTexts(texts);
-  const records = entry.derived.map((id) => derived.get(id)).filter(Boolean);
   const name = entry.speaker ?? entry.role;
   return html`<article class="turn role-${ROLES.has(entry.role) ? entry.role : 'other'}" ref=${rowRef}
     data-row=${entry.id} aria-posinset=${position} aria-setsize=${size} tabindex="-1">
     <header>
       ${entry.speaker && html`<strong><${MemoryName} name=${entry.speaker} /></strong>`}
-      ${name && !entry.speaker && html`<strong><bdi>${ROLES.has(name) ? t(`role_${name}`) : name}</bdi></strong>`}
+      ${name && !entry.speaker && html`<strong><bdi>${roleName(name)}</bdi></strong>`}
       <time datetime=${entry.occurred_at}>${formatTime(entry.occurred_at)}</time>
       <${Places} record=${entry} owner=${owner} />
       <${RecordBadges} record=${entry} usualKind="turn" />
@@ -179,14 +192,14 @@ function Turn({ entry, rowRef, position, size, derived, opened, onToggle, onChan
 /** The scene of a turn, and the agent, session and branch as far as they are not chosen already. */
 function Places({ record, owner }) {
   const t = useTexts(texts);
-  const names = [['scene', record.scene], ['user', owner.user_id ? null : record.user_id],
+  const names = [['scene', record.scene && sceneName(record.scene)], ['user', owner.user_id ? null : record.user_id],
     ['agent', owner.agent_id ? null : record.agent_id], ['session', owner.session_id ? null : record.session_id],
     ['branch', owner.branch ? null : record.branch]];
   return names.filter(([, name]) => name).map(([key, name]) => html`<span class="hint place">
     <bdi>${t(key, { name: shortened(name) })}</bdi></span>`);
 }
 
-/** A derived record. One that covers many turns is folded, because it is shown below each of them. */
+/** A derived record. One that covers many turns is folded. */
 function Derived({ record, place, opened, onToggle, onChanged, readOnly }) {
   const t = useTexts(texts);
   const isFolded = record.sources > MAX_OPEN_SOURCES && !opened.has(`${place}/text`);
