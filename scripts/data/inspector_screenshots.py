@@ -23,7 +23,7 @@ def take(browser, route, language, scheme="light", suffix=""):
         inspector.page.get_by_role("textbox").first.fill(
             {"en": "Should I run this week?", "zh": "晚上吃什么好？"}[language])
     if route == "deletion":
-        inspector.page.get_by_role("checkbox", name="fact").check()
+        inspector.page.get_by_role("checkbox", name={"en": "fact", "zh": "事实"}[language]).check()
     if route in ("context", "deletion"):
         inspector.page.locator("main button[type=submit]").first.click()
     if route == "facts":

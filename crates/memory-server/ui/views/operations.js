@@ -22,7 +22,8 @@ const texts = {
     injectionRate: 'Injection rate',
     injectionHint: 'chat prompts with memories', none: 'no {what} yet', recallsName: 'recalls', chats: 'chats',
     routes: 'Routes', route: 'Route', count: 'Requests', mean: 'Mean', errors: 'Errors', noRoutes: 'No requests yet',
-    noRoutesText: 'Requests are counted from the start of the server.', ownRoutes: 'Show routes that this page uses',
+    noRoutesText: 'Requests are counted from the start of the server.', onlyOwn: 'Only this page has asked so far',
+    ownRoutes: 'Show routes that this page uses',
     stages: 'Stages of a recall', stage: 'Stage', runs: 'Runs', degraded: 'Failed or late', whole: 'whole recall',
     noRecalls: 'No recalls yet', noRecallsText: 'Search in the view “Search”, or send a chat through the gateway.',
     upstreams: 'Upstreams of the chat gateway', upstream: 'Upstream', replies: 'Replies', prompt: 'Prompt tokens',
@@ -52,7 +53,8 @@ const texts = {
     requests: '请求', perSecond: '每秒 {rate} 次', serverErrors: '服务器错误', refused: '被拒绝', recalls: '检索', hitRate: '有结果的检索',
     hitHint: '包括低于阈值的结果', injectionRate: '注入率', injectionHint: '带有记忆的聊天提示', none: '还没有{what}', recallsName: '检索',
     chats: '聊天', routes: '路由', route: '路由', count: '请求数', mean: '平均', errors: '错误', noRoutes: '还没有请求',
-    noRoutesText: '请求从服务器启动时开始计数。', ownRoutes: '显示本页面使用的路由', stages: '检索的各阶段', stage: '阶段', runs: '次数',
+    noRoutesText: '请求从服务器启动时开始计数。', onlyOwn: '目前只有本页面发出过请求', ownRoutes: '显示本页面使用的路由', stages: '检索的各阶段', stage: '阶段',
+    runs: '次数',
     degraded: '失败或超时', whole: '整个检索', noRecalls: '还没有检索', noRecallsText: '可在“检索”视图中搜索，或通过网关发送聊天。',
     upstreams: '聊天网关的上游', upstream: '上游', replies: '回复', prompt: '提示令牌', cached: '其中已缓存', completion: '回复令牌',
     cost: '费用', failed: '失败', noUpstreams: '还没有聊天', noUpstreamsText: '聊天经过网关时会统计令牌。上游在配置的“gateway.upstreams”中设置。',
@@ -187,7 +189,8 @@ function Routes({ routes }) {
   const toggle = html`<label class="check"><input type="checkbox" checked=${showsOwn}
     onChange=${(event) => setShowsOwn(event.target.checked)} />${t('ownRoutes')}</label>`;
   return html`<${Panel} title=${t('routes')} actions=${toggle}>
-    ${rows.length === 0 ? html`<${Empty} title=${t('noRoutes')}>${t('noRoutesText')}<//>`
+    ${rows.length === 0 ? html`<${Empty} title=${t(routes.length > 0 ? 'onlyOwn' : 'noRoutes')}>
+        ${t('noRoutesText')}<//>`
       : html`<${Table} caption=${t('routes')} columns=${columns} rows=${rows}
         rowKey=${(row) => `${row.method} ${row.route}`} />`}
   <//>`;
