@@ -93,18 +93,20 @@ function App() {
     <nav class="views" aria-label=${t('views')} ref=${nav}>${VIEWS.map((view) => html`
       <a key=${view} href=${routeTo(view, ownerOf(route.params))}
         aria-current=${view === route.view ? 'page' : null}><span class="view-name">${t(view)}</span>
-        ${view === 'about' && users.data && html`<${WaitingCount} owner=${owner} users=${users.data} />`}</a>`)}</nav>
+        ${view === 'about' && users.data && html`<${WaitingCount} owner=${owner} />`}</a>`)}</nav>
     <main id="main" tabindex="-1"><${CurrentView} route=${route} owner=${owner} users=${users} /></main>`;
 }
 
-/** Number of memories of the user that wait for a review, for the navigation. */
-function WaitingCount({ owner, users }) {
+/**
+ * Number of memories of the user that wait for a review, for the navigation. It is read from the overview, because a
+ * list of them would be an export in the audit log.
+ */
+function WaitingCount({ owner }) {
   const t = useTexts(texts);
-  const isKnown = owner.user_id || users.all_users;
-  const read = useGet(isKnown ? '/api/review' : null, { user_id: owner.user_id, limit: 1 });
+  const read = useGet('/api/inspector/overview', { user_id: owner.user_id });
   useEffect(() => onWritten(read.reload), [read.reload]);
   useReloadOnReturn(read.reload);
-  const count = read.data?.total ?? 0;
+  const count = read.data?.totals.states.pending ?? 0;
   if (count === 0) return null;
   return html` <span class="count" title=${t('waiting', { count })}><span aria-hidden="true">${count}</span>
     <span class="visually-hidden">${t('waiting', { count })}</span></span>`;

@@ -64,9 +64,10 @@ with Browser() as browser:
             inspector.visit(route, user_id="mallory", **parameters)
             check(inspector, f"{route}, {width} px")
             inspector.screenshot(f"{route}-{width}")
+            inspector.page.evaluate("document.querySelectorAll('main details').forEach(one => { one.open = true; })")
             shown = inspector.page.locator("main").inner_text()
             seen[route] = [text["name"] for text in TEXTS if text["text"].strip()[:40] in shown]
-            if route in ("timeline", "facts", "search"):
+            if route in ("about", "conversations", "timeline", "facts", "search"):
                 inspector.page.evaluate(
                     "document.querySelectorAll('main button[aria-expanded=false]').forEach(button => button.click())")
                 inspector.settle()
