@@ -91,13 +91,27 @@ def check_retract(browser):
     assert bubble.locator(".memory-text.struck").count() == 1
 
 
+def check_delete_message(browser):
+    """A message is deleted for good where it stands, with what was learned from it."""
+    inspector = browser.open("conversations", user_id="lin", session_id="2026-03-02-evening", language="zh", width=390)
+    page = inspector.page
+    bubble = page.locator(".bubble", has=page.locator(".learned")).first
+    id, learned = bubble.get_attribute("data-id"), bubble.locator(".learned a").first.inner_text()
+    bubble.locator("summary").click()
+    bubble.get_by_role("button", name="永久删除").click()
+    page.get_by_role("dialog").get_by_role("button", name="永久删除").click()
+    page.locator(f'.bubble[data-id="{id}"]').wait_for(state="detached")
+    facts = get("/api/inspector/facts?user_id=lin&state=all&limit=500")["facts"]
+    assert facts and learned not in [fact["text"] for fact in facts]
+
+
 def check_delete(browser):
     """Only the chosen conversation is deleted, after a dialog that says how much goes."""
     place = sessions("anna")[-1]
     others = [one["session_id"] for one in sessions("anna")[:-1]]
     inspector = browser.open("conversations", user_id="anna", session_id=place["session_id"])
     page = inspector.page
-    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_text("are deleted").wait_for()
     body = {"user_id": "anna", "session_id": place["session_id"], "everything": True}
@@ -105,7 +119,7 @@ def check_delete(browser):
     assert f"{preview['records']} records" in dialog.inner_text()
     dialog.get_by_role("button", name="Cancel").click()
     assert len(sessions("anna")) == len(others) + 1
-    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
     dialog.get_by_role("button", name="Delete for good").click()
     page.get_by_text("The conversation was deleted").wait_for()
     inspector.settle()
@@ -132,4 +146,5 @@ with Browser() as browser:
     check_start_at_a_message(browser)
     check_owners(browser)
     check_retract(browser)
+    check_delete_message(browser)
     check_delete(browser)

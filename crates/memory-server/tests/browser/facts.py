@@ -161,6 +161,19 @@ def check_retire_and_pin(browser):
     assert page.get_by_text("one cat is enough").is_visible()
 
 
+def check_delete(browser):
+    """A fact that was deleted leaves the list, and the page shows no error."""
+    [fact] = [fact for fact in facts("user_id=anna")["facts"] if fact["attribute"].startswith("pet")]
+    inspector = browser.open("facts", user_id="anna", fact=fact["id"])
+    page = inspector.page
+    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete for good").click()
+    page.get_by_text("Choose a fact").wait_for()
+    inspector.settle()
+    assert fact["text"] not in shown_values(page) and page.get_by_role("alert").count() == 0
+    assert request("GET", f"{PATH}/{fact['id']}?user_id=anna").status == 404
+
+
 def check_keyboard(browser):
     inspector = browser.open("facts", user_id="lin", language="zh")
     page = inspector.page
@@ -202,4 +215,5 @@ with Browser() as browser:
     check_edit(browser)
     check_pending(browser)
     check_retire_and_pin(browser)
+    check_delete(browser)
     check_access()

@@ -50,6 +50,7 @@ def check_hits(browser):
     assert not hits(inspector).last.is_visible(), "a hit below the threshold is shown as the others"
     open_details(inspector, "below the threshold")
     assert hits(inspector).last.is_visible()
+    inspector.page.evaluate("document.querySelectorAll('.hit-details').forEach(one => { one.open = true; })")
     first, wanted = hits(inspector).first, expected[0]
     text = first.inner_text()
     assert wanted["record"]["text"] in text
@@ -191,6 +192,7 @@ def check_faults(browser):
 def check_chinese(browser):
     inspector = browser.open("search", user_id="lin", q="我的猫叫什么", language="zh", scheme="dark", width=390)
     assert "芝麻" in hits(inspector).first.inner_text()
+    inspector.page.evaluate("document.querySelectorAll('.hit-details').forEach(one => { one.open = true; })")
     text = inspector.page.locator("main").inner_text()
     for word in ["相关性", "关键词", "名次变化", "各阶段耗时", "检索器"]:
         assert word in text, word

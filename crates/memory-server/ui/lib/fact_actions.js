@@ -81,7 +81,7 @@ export function FactActions({ fact, owner, onChanged }) {
         <button type="button" class="danger" onClick=${() => setDialog('retire')}>${t('retire')}</button>`}
     </div>`}
     <${RecordActions} record=${{ ...fact, pinned: fact.is_pinned }} owner=${names}
-      onChanged=${() => onChanged(fact.id)} />
+      onChanged=${() => onChanged(fact.id)} onDeleted=${() => onChanged(null)} />
     ${dialog === 'edit' && html`<${EditDialog} fact=${fact} onSave=${edit} onClose=${close} />`}
     ${dialog === 'reject' && html`<${ReasonDialog} name="reject" onConfirm=${reject} onClose=${close} />`}
     ${dialog === 'retire' && html`<${ReasonDialog} name="retire" onConfirm=${retire} onClose=${close} />`}

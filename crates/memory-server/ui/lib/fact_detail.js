@@ -38,12 +38,15 @@ const texts = {
   },
 };
 
-/** One fact beside the list. `onChanged(id)` is called after a change, with the id of the fact that then counts. */
+/**
+ * One fact beside the list. `onChanged(id)` is called after a change, with the id of the fact that then counts; null if
+ * it was deleted.
+ */
 export function FactDetail({ id, params, owner, onChanged }) {
   const t = useTexts(texts);
   const read = useGet(`/api/inspector/facts/${encodeURIComponent(id)}`, owner);
   const changed = (newId) => {
-    if (!newId || newId === id) read.reload();
+    if (newId === id) read.reload();
     onChanged(newId);
   };
   return html`<p class="split-back"><a href=${routeTo('facts', { ...params, fact: '' })}>← ${t('back')}</a></p>

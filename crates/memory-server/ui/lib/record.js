@@ -6,7 +6,8 @@ import { formatTime } from './format.js';
 import { post } from './api.js';
 import { routeTo } from './route.js';
 import { ownerOf } from './owner.js';
-import { Badge, Field } from './components.js';
+import { Badge, Field, MemoryText } from './components.js';
+import { DeleteDialog } from './delete_dialog.js';
 import { kindName, stateName } from './names.js';
 import { ConfirmDialog } from './dialog.js';
 
@@ -14,16 +15,17 @@ const texts = {
   en: {
     pinned: 'pinned', expires: 'expires {time}',
     importance: 'importance {value}', ended: 'valid until {time}', pin: 'Pin', unpin: 'Unpin',
-    restore: 'Restore in “Undo”', settings: 'Importance and expiry', retract: 'Retract',
+    restore: 'Restore in “Undo”', delete: 'Delete for good', deleteTitle: 'Delete this for good?',
+    settings: 'Importance and expiry', retract: 'Retract',
     retractTitle: 'Retract this memory?',
-    retractText: 'It is no longer recalled, nor is what was derived from it. '
+    retractText: 'It stays stored, but no longer counts, nor does what was derived from it. '
       + 'You can restore it in “Undo”.', reason: 'Reason', save: 'Save', importanceField: 'Importance, 0 to 1',
     expiryField: 'Expires at (empty: never)', why: 'Why in search?', copyId: 'Copy id', copied: 'Copied',
   },
   zh: {
     pinned: '已置顶', expires: '{time} 到期', importance: '重要性 {value}', ended: '有效期至 {time}', pin: '置顶',
-    restore: '在“撤销”中恢复', unpin: '取消置顶', settings: '重要性与到期时间',
-    retract: '撤回', retractTitle: '撤回这条记忆？', retractText: '它及其派生的内容将不再生效。您可以在“撤销”中恢复。', reason: '原因',
+    restore: '在“撤销”中恢复', delete: '永久删除', deleteTitle: '永久删除这条？', unpin: '取消置顶', settings: '重要性与到期时间',
+    retract: '撤回', retractTitle: '撤回这条记忆？', retractText: '它仍会保存，但它及其派生的内容将不再生效。您可以在“撤销”中恢复。', reason: '原因',
     save: '保存', importanceField: '重要性（0 到 1）', expiryField: '到期时间（留空表示永不到期）', why: '检索原因', copyId: '复制 ID',
     copied: '已复制',
   },
@@ -57,8 +59,11 @@ export function RecordBadges({ record, usualKind }) {
   </span>`;
 }
 
-/** The actions of a record: pin, importance and expiry, retract, and the search that explains it. */
-export function RecordActions({ record, owner, onChanged }) {
+/**
+ * The actions of a record: pin, importance and expiry, retract, delete, and the search that explains it. `onDeleted` is
+ * called in place of `onChanged` after a deletion.
+ */
+export function RecordActions({ record, owner, onChanged, onDeleted = onChanged }) {
   const t = useTexts(texts);
   const [dialog, setDialog] = useState(null);
   const [error, setError] = useState(null);
@@ -68,6 +73,10 @@ export function RecordActions({ record, owner, onChanged }) {
     await post('/api/records/patch', { ...names, ids: [record.id], ...change });
     setDialog(null);
     onChanged?.();
+  };
+  const deleted = () => {
+    setDialog(null);
+    onDeleted?.();
   };
   const togglePin = () => patch({ pinned: !record.pinned }).catch(setError);
   const retract = async (reason) => {
@@ -82,11 +91,15 @@ export function RecordActions({ record, owner, onChanged }) {
     ${record.state === 'active' && html`<button type="button" class="link"
       onClick=${() => setDialog('retract')}>${t('retract')}</button>`}
     ${record.state === 'revoked' && html`<a href=${routeTo('undo', { user_id: names.user_id })}>${t('restore')}</a>`}
+    <button type="button" class="link" onClick=${() => setDialog('delete')}>${t('delete')}</button>
     <a href=${routeTo('search', { user_id: names.user_id, why: record.id })}>${t('why')}</a>
     <button type="button" class="link" onClick=${copy}>${t(copied ? 'copied' : 'copyId')}</button>
     ${error && html`<span role="alert" class="error-text">${error.message}</span>`}
     ${dialog === 'settings' && html`<${SettingsDialog} record=${record} onSave=${patch}
       onClose=${() => setDialog(null)} />`}
+    ${dialog === 'delete' && html`<${DeleteDialog} title=${t('deleteTitle')} body=${{ ...names, ids: [record.id] }}
+      onDeleted=${deleted} onClose=${() => setDialog(null)}>
+      <blockquote class="quoted"><${MemoryText} text=${record.text} /></blockquote><//>`}
     ${dialog === 'retract' && html`<${RetractDialog} onRetract=${retract} onClose=${() => setDialog(null)} />`}
   </div>`;
 }

@@ -18,7 +18,7 @@ const texts = {
     value: 'Value', contribution: 'Contribution', boost: 'Factor {name}', repeats: 'repeats another hit',
     reranker: 'Reranker', conversation: 'Open the conversation', up: 'up by {count}', down: 'down by {count}',
     rankOf: '{step}: rank {rank} of {of}', notAmong: 'not among the hits of this retriever', score: 'score {score}',
-    session: 'session', user: 'user', actions: 'Actions',
+    session: 'session', user: 'user', actions: 'Actions', details: 'Why it has this place',
   },
   zh: {
     place: '第 {place} 条', relevance: '相关性', relevant: '相关', notRelevant: '低于阈值 {threshold}',
@@ -27,7 +27,7 @@ const texts = {
     parts: '分数的组成', feature: '特征', value: '值', contribution: '贡献', boost: '系数 {name}', repeats: '与另一条结果重复',
     reranker: '重排器', conversation: '打开对话', up: '上升 {count} 位', down: '下降 {count} 位',
     rankOf: '{step}：第 {rank} 名（共 {of}）',
-    notAmong: '不在该检索器的结果中', score: '分数 {score}', session: '会话', user: '用户', actions: '操作',
+    notAmong: '不在该检索器的结果中', score: '分数 {score}', session: '会话', user: '用户', actions: '操作', details: '为何排在此处',
   },
 };
 
@@ -66,11 +66,11 @@ export function HitScores({ hit, best, threshold }) {
   const t = useTexts(texts);
   return html`<div class="scores">
     <${Relevance} relevance=${hit.relevance} threshold=${threshold} />
+    <details class="hit-details"><summary>${t('details')}</summary>
     ${RETRIEVERS.filter((name) => best[name] !== undefined).map((name) => html`<${RetrieverBar} key=${name}
       retriever=${name} found=${hit.found_by.find((found) => found.retriever === name)} best=${best[name]} />`)}
     ${hit.ranks?.length > 0 && html`<${RankSteps} ranks=${hit.ranks} />`}
-    <${ScoreParts} hit=${hit} />
-    <span class="visually-hidden">${t('score', { score: formatNumber(hit.score, 4) })}</span>
+    <${ScoreParts} hit=${hit} /></details>
   </div>`;
 }
 

@@ -126,7 +126,7 @@ function Origin({ memory, owner, onChanged }) {
         </div></dl>
         <a href=${routeTo('facts', { ...owner, fact: memory.id })}>${t('all')}</a>`}
       <${RecordActions} record=${{ importance: 0.5, ...memory, pinned: memory.is_pinned }} owner=${owner}
-        onChanged=${changed} /></details>
+        onChanged=${changed} onDeleted=${onChanged} /></details>
   </div>`;
 }
 

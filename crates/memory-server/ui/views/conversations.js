@@ -16,8 +16,8 @@ import { useTimeline } from '../lib/timeline.js';
 const texts = {
   en: {
     count: ['1 conversation.', '{n} conversations, the latest change first.'],
-    limited: 'The {shown} newest of {total} are listed. Open another '
-      + 'one through the address: session_id=NAME.',
+    limited: 'The {shown} newest of {total} are listed. Type the '
+      + 'name of another one at the top of the page.',
     emptyTitle: 'No conversations yet',
     empty: 'Conversations appear here once an application stores them under the name of a session: through the chat '
       + 'gateway, the mem0 routes, MCP or “memory import”.',
@@ -33,7 +33,7 @@ const texts = {
     chat: 'Messages',
   },
   zh: {
-    count: '{n} 个对话，最近有变化的在前。', limited: '列出 {total} 个中最新的 {shown} 个。其他对话可通过地址打开：session_id=名称。', emptyTitle: '还没有对话',
+    count: '{n} 个对话，最近有变化的在前。', limited: '列出 {total} 个中最新的 {shown} 个。其他对话可在页面顶部输入名称打开。', emptyTitle: '还没有对话',
     empty: '应用程序以会话名称存入内容后，对话会显示在这里：通过聊天网关、mem0 接口、MCP，或 “memory import”。', untitled: '没有用户的话',
     turns: '{n} 条消息', agent: '与 {name}', branch: '分支 {name}', delete: '删除', newer: '较新', older: '较早',
     back: '全部对话', deleteTitle: '永久删除此对话？', deleted: '对话已删除：{n} 条记录。', traces: '仍有残留。请在“删除”中再次删除其记录，那里会列出位置。',

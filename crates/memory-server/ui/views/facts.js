@@ -63,6 +63,7 @@ function FactBrowser({ params, owner }) {
   // The list shows the change as well. A fact that was edited has a new id.
   const changed = (id) => {
     read.reload();
+    if (id === null) change({ fact: '', cursor: params.cursor }, { replace: true });
     if (id && id !== params.fact) change({ fact: id, cursor: params.cursor }, { replace: true });
   };
   return html`<${Controls} params=${params} counts=${read.data?.counts} change=${change} />
