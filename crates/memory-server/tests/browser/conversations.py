@@ -136,6 +136,9 @@ def check_owners(browser):
     own = browser.open("conversations", url=KEYED_URL, key=KEY_ANNA)
     shown = own.page.locator(".conversation").evaluate_all("all => all.map(one => one.dataset.session)")
     assert sorted(shown) == sorted(one["session_id"] for one in sessions("anna"))
+    own.page.get_by_role("link", name="outside of conversations").click()
+    own.settle()
+    assert own.page.locator("h1").inner_text() == "Timeline" and own.page.locator(".turn").count() > 5
     empty = browser.open("conversations", user_id="nobody", language="zh")
     assert empty.page.get_by_text("还没有对话").is_visible()
 

@@ -37,6 +37,8 @@ def check_sums():
 
 def check_access():
     """A key of one user gets the figures of this user, and nothing of the process."""
+    assert get("/api/inspector/users", key=KEY, url=KEYED_URL)["database"].endswith("memory.db")
+    assert "database" not in get("/api/inspector/users", key=KEY_ANNA, url=KEYED_URL), "a key of one user sees a path"
     own = get(OVERVIEW, key=KEY_ANNA, url=KEYED_URL)
     assert own["totals"] == get(f"{OVERVIEW}?user_id=anna", key=KEY, url=KEYED_URL)["totals"]
     assert "storage" not in own and "lin" not in json.dumps(own["failures"])

@@ -22,7 +22,8 @@ const texts = {
     empty: 'Conversations appear here once an application stores them under the name of a session: through the chat '
       + 'gateway, the mem0 routes, MCP or “memory import”.',
     untitled: 'Without words of the user', turns: ['1 message', '{n} messages'], agent: 'with {name}',
-    branch: 'branch {name}', delete: 'Delete', newer: 'Newer', older: 'Older', back: 'All conversations',
+    branch: 'branch {name}', delete: 'Delete', newer: 'Newer', older: 'Older',
+    outside: 'All messages, also those outside of conversations', back: 'All conversations',
     deleteTitle: 'Delete this conversation for good?', deleted: ['The conversation was deleted: {n} record.',
       'The conversation was deleted: {n} records.'],
     traces: 'Traces remain. Delete its records again in “Deletion”, which lists the places.',
@@ -36,6 +37,7 @@ const texts = {
     count: '{n} 个对话，最近有变化的在前。', limited: '列出 {total} 个中最新的 {shown} 个。其他对话可在页面顶部输入名称打开。', emptyTitle: '还没有对话',
     empty: '应用程序以会话名称存入内容后，对话会显示在这里：通过聊天网关、mem0 接口、MCP，或 “memory import”。', untitled: '没有用户的话',
     turns: '{n} 条消息', agent: '与 {name}', branch: '分支 {name}', delete: '删除', newer: '较新', older: '较早',
+    outside: '全部消息，包括对话以外的',
     back: '全部对话', deleteTitle: '永久删除此对话？', deleted: '对话已删除：{n} 条记录。', traces: '仍有残留。请在“删除”中再次删除其记录，那里会列出位置。',
     earlier: '更早的消息', later: '更晚的消息', loading: '正在加载…', retry: '重试', failed: '无法加载消息。', noTurns: '此对话中没有消息',
     noTurnsText: '消息已被删除，或对话另有名称。', learned: '由此得知', actions: '操作', timeline: '在时间线中查看',
@@ -48,8 +50,6 @@ const PAGE_CONVERSATIONS = 15;
 /** Messages that are read to find the first one of the user. */
 const TITLE_TURNS = 4;
 const TITLE_CHARACTERS = 90;
-/** Kinds of derived records that cover many messages. */
-const WIDE_KINDS = ['summary', 'profile', 'chunk'];
 
 const placeOf = ({ agent_id, session_id, branch }, owner) => ({
   user_id: owner.user_id, agent_id, session_id, branch,
@@ -90,7 +90,11 @@ function ConversationList({ owner, onDeleted }) {
   };
   return html`<${Loaded} read=${read}>${({ addresses, total }) => {
     const found = addresses.filter((address) => address.session_id);
-    if (found.length === 0) return html`<${Panel}><${Empty} title=${t('emptyTitle')}>${t('empty')}<//><//>`;
+    const outside = found.length < addresses.length && html`<p>
+      <a href=${routeTo('timeline', { ...owner, kind: 'turn' })}>${t('outside')}</a></p>`;
+    if (found.length === 0) {
+      return html`<${Panel}><${Empty} title=${t('emptyTitle')}>${t('empty')}<//><//>${outside}`;
+    }
     const start = page * PAGE_CONVERSATIONS;
     const shown = found.slice(start, start + PAGE_CONVERSATIONS);
     const values = { shown: formatNumber(addresses.length), total: formatNumber(total) };
@@ -102,7 +106,8 @@ function ConversationList({ owner, onDeleted }) {
       ${found.length > PAGE_CONVERSATIONS && html`<nav class="pager" aria-label=${t('older')}>
         <button type="button" disabled=${page === 0} onClick=${() => setPage(page - 1)}>${t('newer')}</button>
         <button type="button" disabled=${start + PAGE_CONVERSATIONS >= found.length}
-          onClick=${() => setPage(page + 1)}>${t('older')}</button></nav>`}`;
+          onClick=${() => setPage(page + 1)}>${t('older')}</button></nav>`}
+      ${outside}`;
   }}<//>`;
 }
 
@@ -190,7 +195,7 @@ function Message({ entry, before, derived, isChosen, position, size, onChanged }
   const day = formatDate(entry.occurred_at);
   const isNewDay = !before || formatDate(before.occurred_at) !== day;
   const learned = entry.derived.map((id) => derived.get(id))
-    .filter((record) => record && !WIDE_KINDS.includes(record.kind));
+    .filter((record) => record?.kind === 'fact');
   const isUser = entry.role === 'user';
   return html`${isNewDay && html`<p class="chat-day hint">${day}</p>`}
     <article class="bubble ${isUser ? 'of-user' : ''} ${isChosen ? 'chosen' : ''}" data-id=${entry.id} tabindex="-1"
