@@ -98,6 +98,7 @@ async fn list_users(State(state): State<InspectorState>, access: Access) -> Resu
         newest: newest.to_string(),
     });
     let file = access.is_for_all_users().then(|| fs::canonicalize(&state.config.db).ok()).flatten();
+    let file = file.filter(|path| path.is_file());
     Ok(Json(Users {
         key: access.name().to_owned(),
         all_users: access.is_for_all_users(),
