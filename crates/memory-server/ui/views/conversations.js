@@ -6,7 +6,7 @@ import { useGet, useReloadOnReturn } from '../lib/api.js';
 import { navigate, routeTo } from '../lib/route.js';
 import { OWNER_NAMES, ownerOf } from '../lib/owner.js';
 import { formatDate, formatNumber, formatTime } from '../lib/format.js';
-import { Badge, Empty, Loaded, MemoryName, MemoryText, Notice, Panel } from '../lib/components.js';
+import { Empty, Loaded, MemoryName, MemoryText, Notice, Panel } from '../lib/components.js';
 import { ChooseUser, mustChooseUser } from '../lib/choose_user.js';
 import { DeleteDialog } from '../lib/delete_dialog.js';
 import { roleName } from '../lib/names.js';

@@ -23,7 +23,7 @@ const texts = {
     from: ['from {count} record', 'from {count} records'],
     scene: 'Scene: {name}',
     session: 'Session: {name}', agent: 'Agent: {name}', branch: 'Branch: {name}', user: 'User: {name}',
-    edits: ['edited once', 'edited {count} times'], supersededBy: 'what replaced it',
+    edits: ['edited once', 'edited {count} times'],
     emptyTitle: 'Nothing here yet',
     empty: 'Messages appear here once an application has stored them: through the chat gateway, '
       + 'the mem0 routes, MCP or the command “memory import”.',
@@ -39,7 +39,7 @@ const texts = {
     actions: '操作', derived: '由此派生', from: '来自 {count} 条记录',
     scene: '场景：{name}',
     session: '会话：{name}', agent: '智能体：{name}', branch: '分支：{name}', user: '用户：{name}',
-    edits: '修改过 {count} 次', supersededBy: '取代它的记录',
+    edits: '修改过 {count} 次',
     emptyTitle: '还没有内容', empty: '应用程序存入对话后会显示在这里：通过聊天网关、mem0 接口、MCP，或 “memory import” 命令。',
     noneTitle: '没有符合条件的记录', none: '请选择其他日期、其他会话，或选择“全部”记录。',
     then: '这是 {time} 时的时间线：显示当时的文本和状态，不含之后存入的内容。此后被删除的记录不会显示。',
