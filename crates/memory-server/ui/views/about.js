@@ -17,7 +17,7 @@ const texts = {
     how: 'Open a sentence to see where it comes from. Those marked “in every prompt” are given to the model with each '
       + 'message, the others when they matter.',
     more: ['Show 1 more', 'Show {n} more'], emptyTitle: 'Nothing is known yet',
-    emptyText: 'Sentences appear here once somebody talks with the assistant. Stored messages are read by “memory '
+    emptyText: 'Sentences appear here once a person talks with the assistant. Stored messages are read by “memory '
       + 'digest --digest rules”.',
     cut: 'Only the first 500 facts are shown here. The view “Facts” has all.', facts: 'All facts, also former ones',
     conversations: 'Conversations', corrected: 'The sentence was corrected.',
