@@ -66,7 +66,7 @@ impl CopyReport {
         *match written.outcome {
             Outcome::Created => &mut self.added,
             Outcome::Updated => &mut self.updated,
-            Outcome::Unchanged => &mut self.unchanged,
+            Outcome::Unchanged | Outcome::Counted => &mut self.unchanged,
             Outcome::Blocked(_) => &mut self.forgotten,
             _ => return,
         } += 1;

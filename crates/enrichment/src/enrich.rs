@@ -3,7 +3,7 @@
 use std::{sync::OnceLock, time::Duration};
 
 use memory_engine_core::{
-    Error, ErrorKind, Job, PutMode, Record, RecordId, Result, Scope, Trust, Write,
+    Error, ErrorKind, Job, Outcome, PutMode, Record, RecordId, Result, Scope, Trust, Write,
     retry::{MODEL_ATTEMPTS, retry_on_conflict},
 };
 use memory_engine_summarizer::{RuleFacts, is_said};
@@ -37,8 +37,10 @@ pub(crate) fn built_in_rules() -> Result<&'static RuleFacts> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct EnrichmentReport {
-    /// The turns, in their order.
+    /// The stored turns, in their order.
     pub turns: Vec<RecordId>,
+    /// The turns that [count](Outcome::Counted) those that were not stored.
+    pub counted: Vec<RecordId>,
     /// The facts in them, including those that repeat others or are superseded already.
     pub facts: Vec<Record>,
     /// True if the facts are left to the background.
@@ -63,16 +65,20 @@ impl Enrichment {
         let other_jobs = |turn: &Record| self.jobs_for(turn).into_iter().filter(|job| *job != Job::Facts).collect();
         let write = |turn: Record| Write { jobs: other_jobs(&turn), ..Write::new(turn, PutMode::Create) };
         let written = self.store().write(address, turns.into_iter().map(write).collect()).await?;
-        let turns: Vec<RecordId> = written.into_iter().map(|written| written.id).collect();
+        let (counted, written): (Vec<_>, Vec<_>) =
+            written.into_iter().partition(|written| written.outcome == Outcome::Counted);
+        let turns: Vec<RecordId> = written.iter().map(|written| written.id).collect();
+        let mut counted: Vec<RecordId> = counted.iter().map(|written| written.id).collect();
+        counted.dedup();
         let extracted = tokio::time::timeout(timeout, self.extract_facts(address, &turns)).await;
         let timed_out = |_| Err(Error::new(ErrorKind::Timeout, "facts", "the extraction of facts timed out"));
         match extracted.unwrap_or_else(timed_out) {
-            Ok(facts) => Ok(EnrichmentReport { turns, facts, pending: false }),
+            Ok(facts) => Ok(EnrichmentReport { turns, counted, facts, pending: false }),
             Err(error) => {
                 log_error("facts", "facts are left to the background", &error);
                 self.store().queue().enqueue(address, &turns, Job::Facts).await?;
                 self.store().wake();
-                Ok(EnrichmentReport { turns, facts: Vec::new(), pending: true })
+                Ok(EnrichmentReport { turns, counted, facts: Vec::new(), pending: true })
             }
         }
     }

@@ -22,6 +22,7 @@ use crate::{
     gate::{Gate, GatedStore},
     kept_out::KeptOutCache,
     readable::get_readable,
+    repetitions::RepetitionCache,
     retention::RetentionPolicy,
 };
 
@@ -72,6 +73,7 @@ pub struct IndexedStore {
     auditor: Option<Arc<Auditor>>,
     screener: Option<Arc<Screener>>,
     kept_out: KeptOutCache,
+    repetitions: RepetitionCache,
     closing: Mutex<()>,
     embedding: EmbeddingBackends,
     analysis: Analysis,
@@ -106,6 +108,7 @@ impl IndexedStore {
             auditor: None,
             screener: None,
             kept_out: KeptOutCache::default(),
+            repetitions: RepetitionCache::default(),
             closing: Mutex::new(()),
             analysis: Analysis::new(analyzer),
             retention: RetentionPolicy::default(),
@@ -136,6 +139,10 @@ impl IndexedStore {
 
     pub(crate) fn kept_out_cache(&self) -> &KeptOutCache {
         &self.kept_out
+    }
+
+    pub(crate) fn repetition_cache(&self) -> &RepetitionCache {
+        &self.repetitions
     }
 
     /// Logs every change of a record before it is made. Without an auditor, changes are not logged.

@@ -56,7 +56,8 @@ impl IndexedStore {
 
     /// Screens records, writes them with their terms in one transaction, updates separate indexes, and wakes the worker
     /// if jobs were queued. The time of a record that is stored already, or is derived from others, may lie in the
-    /// future: the clock may have been ahead when it was first stored.
+    /// future: the clock may have been ahead when it was first stored. A message that a program repeats all day is
+    /// [counted](Outcome::Counted).
     ///
     /// # Errors
     /// As [`check`](Self::check) and [`RecordStore::put`](memory_engine_core::RecordStore::put).
@@ -66,7 +67,7 @@ impl IndexedStore {
             if is_new(write) { self.check_fields(&write.record)? } else { write.record.validate()? }
         }
         let writes = self.screen_writes(writes).await?;
-        self.put(scope, writes).await
+        self.put_counted(scope, writes).await
     }
 
     /// Writes records that [`screen`](Self::screen) has checked and screened, and stored records, as
@@ -76,7 +77,7 @@ impl IndexedStore {
     /// As [`RecordStore::put`](memory_engine_core::RecordStore::put).
     pub async fn write_screened(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         self.apply_retention(&mut writes);
-        self.put(scope, writes).await
+        self.put_counted(scope, writes).await
     }
 
     /// Sets the expiry of new records. A record that replaces a stored one, or is copied with its history, keeps its
@@ -90,7 +91,7 @@ impl IndexedStore {
     }
 
     /// Writes screened records with their terms.
-    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
+    pub(crate) async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         let shared = Arc::new(writes);
         let terms = self.analysis().record_terms(Arc::clone(&shared), |write| &write.record).await?;
         let mut writes = Arc::unwrap_or_clone(shared);

@@ -13,7 +13,7 @@ pub use memory_engine_graph::{
     AliasRow, Edge, EdgeRow, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphRows, GraphStats,
     GraphStore, GraphStoreExt, MemoryGraphStore, Mention, MentionRow, Relation, Seeds, Subgraph,
 };
-pub use memory_engine_indexing::index_fingerprint;
+pub use memory_engine_indexing::{REPETITIONS, count_repetition, index_fingerprint, is_countable, repetitions};
 pub use memory_engine_keyword_store::{
     Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, TextAnalyzer, WeightedTerm,
     WordSpan,

@@ -1,9 +1,10 @@
 //! Ranks, reranks, boosts and diversifies the candidates.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, time::Duration};
 
 use memory_engine_context::{asks_for_questions, is_question};
-use memory_engine_core::{Kind, Record, RecordId, Result, Score};
+use memory_engine_core::{Kind, Record, RecordId, Result, Score, Timestamp};
+use memory_engine_indexing::repetitions;
 use memory_engine_reranker::diversify;
 
 use crate::{
@@ -15,6 +16,9 @@ use crate::{
     ranking_step::{RankingStep, record_ranks},
     run::RecallRun,
 };
+
+/// The time within which a turn counts equal messages.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl RecallRun<'_> {
     /// Returns the best hits, best first. The hits of one retriever alone stay in its order, apart from boosts.
@@ -40,6 +44,7 @@ impl RecallRun<'_> {
         let boosts = Boosts::new(&self.plan, &self.parts.scene_policy);
         let min_relevance = self.plan.options.min_relevance;
         let mut hits: Vec<_> = ranked.into_iter().map(|ranked| into_hit(ranked, &boosts, min_relevance)).collect();
+        remove_counted(&mut hits);
         hits.sort_by(|(a, _), (b, _)| best_first(a, b));
         if self.plan.ranks_by_features() && !asks_for_questions(&self.plan.query.text) {
             move_questions_back(&mut hits, self.plan.limit, min_relevance);
@@ -69,6 +74,26 @@ impl RecallRun<'_> {
         });
         placed.collect()
     }
+}
+
+/// Removes the turns whose message another hit counts, so that a repeated message is found once.
+fn remove_counted(hits: &mut Vec<(RecallHit, Content)>) {
+    let message =
+        |record: &Record| (record.scope.agent().map(str::to_owned), record.speaker.clone(), record.content_hash());
+    let counting = hits.iter().map(|(hit, _)| &hit.record).filter(|record| repetitions(record).is_some());
+    let counting: Vec<_> = counting.map(|record| (record.id, record.occurred_at, message(record))).collect();
+    if counting.is_empty() {
+        return;
+    }
+    hits.retain(|(hit, _)| {
+        let record = &hit.record;
+        let is_counted_by = |(id, at, counted): &(RecordId, Timestamp, _)| {
+            *id != record.id
+                && at.since(record.occurred_at).max(record.occurred_at.since(*at)) < DAY
+                && *counted == message(record)
+        };
+        record.kind != Kind::TURN || repetitions(record).is_some() || !counting.iter().any(is_counted_by)
+    });
 }
 
 /// Moves turns that only ask behind the last possible answer among the first `limit` other hits: an earlier question is

@@ -4,7 +4,7 @@ use std::{io::Read, process::ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use memory_engine::{Kind, Role, Timestamp, Turn};
+use memory_engine::{Kind, Role, Timestamp, Turn, store::repetitions};
 
 use crate::{
     args::{ScopeArgs, StoreArgs, ZoneArgs},
@@ -103,7 +103,14 @@ impl AddCommand {
         let engine = self.store.create_with(options).await?;
         let id = engine.remember(&scope, turn).await?;
         // The record is stored. Indexing may have to wait, for example for another process.
-        let code = self.report.print_line(&serde_json::json!({ "id": id }), || id.to_string())?;
+        // Only a turn that counts this one has a count.
+        let stored = engine.get(&scope.namespace(), id).await?;
+        let mut json = serde_json::json!({ "id": id });
+        if let Some(count) = stored.as_ref().and_then(repetitions) {
+            report_line!("said {count} times today: counted, and not stored again");
+            json["repetitions"] = count.into();
+        }
+        let code = self.report.print_line(&json, || id.to_string())?;
         output::finish_indexing(&engine, &scope).await?;
         Ok(code)
     }

@@ -119,7 +119,7 @@ pub enum PutMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WriteResult {
-    /// The id of the record.
+    /// The id of the record; for [`Outcome::Counted`] that of the turn that counts it.
     pub id: RecordId,
     /// The outcome.
     pub outcome: Outcome,
@@ -151,6 +151,9 @@ pub enum Outcome {
     Unchanged,
     /// The record was deleted before, and is not stored again.
     Blocked(BlockReason),
+    /// The record is not stored: it repeats a message of the day, or answers one that does, and the stored turn whose
+    /// id is in the [`WriteResult`] counts it.
+    Counted,
 }
 
 /// The reason why a record is not stored again.
@@ -191,6 +194,7 @@ impl Outcome {
             Self::Updated => "updated",
             Self::Unchanged => "unchanged",
             Self::Blocked(_) => "blocked",
+            Self::Counted => "counted",
         }
     }
 }

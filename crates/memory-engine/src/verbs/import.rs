@@ -47,7 +47,8 @@ pub struct ImportReport {
     pub created: u64,
     /// Number of stored records that were replaced.
     pub updated: u64,
-    /// Number of records that were stored already, with the same content.
+    /// Number of records that were stored already, with the same content, and of messages that were
+    /// [counted](Outcome::Counted).
     pub unchanged: u64,
     /// Number of records that were not stored because they were forgotten before.
     pub blocked: u64,
@@ -245,7 +246,7 @@ impl ImportReport {
         match written.outcome {
             Outcome::Created => self.created += 1,
             Outcome::Updated => self.updated += 1,
-            Outcome::Unchanged => self.unchanged += 1,
+            Outcome::Unchanged | Outcome::Counted => self.unchanged += 1,
             Outcome::Blocked(_) => self.blocked += 1,
             _ => {}
         }

@@ -4,7 +4,7 @@ use memory_engine_core::{
     Error, ErrorKind, Job, Outcome, PutMode, Record, RecordId, Result, Scope, State, Write, WriteResult,
     retry::{WRITE_ATTEMPTS, retry_on},
 };
-use memory_engine_indexing::{Turn, verb};
+use memory_engine_indexing::{REPETITIONS, Turn, verb};
 
 use crate::engine::MemoryEngine;
 
@@ -17,6 +17,10 @@ impl MemoryEngine {
     /// When it returns, the record is durable and found by its words; its vector follows in the background. A turn
     /// replaces the stored one with the same id. If both have the same content, as when a client sends it twice, the
     /// extracted metadata stays, and a [retracted](crate::history::History::retract) turn stays retracted.
+    ///
+    /// A long message that the user sends again and again on one day, as a script does, is stored three times. After
+    /// that it is counted under [`REPETITIONS`](crate::store::REPETITIONS) in the metadata of one of them, whose id is
+    /// returned.
     ///
     /// # Errors
     /// `InvalidInput` for an empty text, for everything else that [`Record::validate`] rejects, and for a time more
@@ -86,6 +90,9 @@ pub(crate) fn replacement(mut record: Record, old: Option<&Record>) -> (Record, 
         // A client that sends a message twice changes neither its pin nor its expiry.
         record.pinned |= old.pinned;
         record.expires_at = record.expires_at.or(old.expires_at);
+        if let Some(count) = old.metadata.get(REPETITIONS) {
+            record.metadata.insert(REPETITIONS.into(), count.clone());
+        }
     }
     (record, PutMode::Update { revision: old.revision })
 }

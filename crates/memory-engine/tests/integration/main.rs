@@ -20,6 +20,7 @@ mod lifecycle;
 mod locale;
 mod ranking;
 mod recall;
+mod repetitions;
 mod requests;
 mod screening;
 mod undo;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use memory_engine::{
-    Clock, Kind, MemoryEngine, Record, RecordId, Role, Scope, State, Timestamp, Trust, admin::REQUEST_ID,
-    store::ContentHash,
+    Clock, Kind, MemoryEngine, Record, RecordId, Role, Scope, State, Timestamp, Trust,
+    admin::REQUEST_ID,
+    store::{ContentHash, count_repetition, is_countable},
 };
 use serde_json::{Map, Value, json};
 
@@ -92,6 +93,13 @@ impl ChatTurn {
             record.trust = Trust::User;
             record.metadata = self.metadata();
             records.push(record);
+        } else if let Some(mut sent_before) = stored.user.filter(|_| stored.reply.is_some() && self.begins_chat())
+            && sent_before.metadata.get(REQUEST_ID).and_then(Value::as_str) != self.request_id.as_deref()
+            && is_countable(&sent_before)
+        {
+            // A script without a session, or a client that wants another reply. The turn has one reply: the latest.
+            count_repetition(&mut sent_before, 1, self.asked_at, user_id);
+            records.push(sent_before);
         }
         if needs_write(stored.reply.as_ref(), &self.exchange.assistant) {
             let mut record = self.record(reply_id, Role::ASSISTANT, &self.exchange.assistant, round);
@@ -102,6 +110,10 @@ impl ChatTurn {
             records.push(record);
         }
         records
+    }
+
+    fn begins_chat(&self) -> bool {
+        self.key.follows.is_none() && self.partial_reason.is_none()
     }
 
     /// Returns the stored reply before this turn with the text that the client sent, if that differs.

@@ -1,6 +1,6 @@
 //! Stores messages, and the facts extracted from them.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use jiff::tz::TimeZone;
 use memory_engine::{
@@ -9,6 +9,7 @@ use memory_engine::{
     audit::{AuditContext, in_context},
     enrichment::fact_keys,
     review::ReviewSource,
+    store::repetitions,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,9 +99,9 @@ pub(super) struct AddResult {
     /// A copy of the text, for clients of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<AddedText>,
-    /// Says that the memory waits until a person accepts it.
+    /// Says that the memory waits until a person accepts it, or that a repeated message was counted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'static str>,
+    message: Option<Cow<'static, str>>,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -243,8 +244,15 @@ impl Mem0 {
             let results = records.iter().map(result).collect();
             return Ok(AddOutcome { event: Some(event), results, is_pending: false, waits_for_review });
         }
-        let EnrichmentReport { facts, pending, .. } = self.engine.admin().enrich(address, records, timeout).await?;
-        let results = self.fact_results(&facts).await?;
+        let enriched = self.engine.admin().enrich(address, records, timeout).await?;
+        let EnrichmentReport { turns, counted, facts, pending, .. } = enriched;
+        let mut results = self.fact_results(&facts).await?;
+        let counting = self.engine.get_all(&address.namespace(), &counted).await?;
+        let counting: Vec<Record> = counting.into_iter().flatten().collect();
+        // A repeated message belongs to the event of the turn that counts it.
+        let counting_event = counting.first().and_then(|turn| metadata::text(turn, metadata::EVENT)?.parse().ok());
+        let event = counting_event.filter(|_| !turns.contains(&event)).unwrap_or(event);
+        results.extend(counting.iter().map(AddResult::counted));
         Ok(AddOutcome { event: Some(event), results, is_pending: pending, waits_for_review: false })
     }
 
@@ -339,7 +347,14 @@ impl AddResult {
 
     /// Returns the result for a message that waits for a review.
     fn waiting(record: &Record) -> Self {
-        Self { event: "NONE", message: Some(MEMORY_WAITS), ..Self::verbatim(record) }
+        Self { event: "NONE", message: Some(MEMORY_WAITS.into()), ..Self::verbatim(record) }
+    }
+
+    /// Returns the result for a repeated message, which this turn counts.
+    fn counted(turn: &Record) -> Self {
+        let count = repetitions(turn).unwrap_or_default();
+        let message = format!("The message was said {count} times today; it is counted, and not stored again.");
+        Self { event: "NONE", message: Some(message.into()), ..Self::verbatim(turn) }
     }
 
     /// Adds the fields that clients of the platform read.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use memory_engine::{MemoryEngine, Record, ScanQuery, Scope};
+use memory_engine::{Field, Filter, Kind, MemoryEngine, Record, ScanQuery, Scope, store::repetitions};
 use memory_engine_import::{ImportedTurn, Row};
 use serde_json::{Value, json};
 
@@ -258,4 +258,39 @@ async fn half_of_an_emoji_refuses_no_request() {
     }
     let search = r#"{"query":"printer \ud83d","filters":{"user_id":"mem0"}}"#;
     assert_eq!(chat.get_raw("search", search, &[]).await.status.as_u16(), 200);
+}
+
+/// A scheduled task sends one prompt again and again, each time in another session, or in none.
+#[tokio::test]
+async fn the_prompt_of_a_script_is_counted_at_every_door() {
+    for prompt in ["Summarise the unread mail of the office", "把办公室的未读邮件总结一下"] {
+        let engine = MemoryEngine::builder().in_memory().background(false).build().await.unwrap();
+        let chat = Chat::of(Served::with_engine(engine, patient_options()).await);
+        for run in 0..6 {
+            let session = format!("run-{run}");
+            let said = json!({ "role": "user", "content": prompt });
+            let body = json!({ "model": "echo", "messages": [said] });
+            let of_chat = [("x-user-id", "chat"), ("x-session-id", &session)];
+            chat.get("v1/chat/completions", &body, &of_chat).await;
+            chat.get("v1/chat/completions", &body, &[("x-user-id", "unnamed")]).await;
+            let hook = json!({ "session_id": session, "prompt": prompt });
+            let answer = chat.get("hooks/generic?event=user-prompt&user_id=hook", &hook, &[]).await;
+            assert_eq!(answer.status.as_u16(), 200, "{}", answer.body);
+            let reply = json!({ "session_id": session, "reply": "No mail today." });
+            chat.get("hooks/generic?event=stop&user_id=hook", &reply, &[]).await;
+            let added = chat.get("memories", &json!({ "user_id": "mem0", "messages": [said] }), &[]).await;
+            let results = added.json()["results"].clone();
+            let counted = format!("The message was said {} times today; it is counted, and not stored again.", run + 1);
+            let message = results.as_array().unwrap().iter().find_map(|result| result["message"].as_str());
+            assert_eq!(message, (run >= 3).then_some(counted.as_str()), "{results}");
+        }
+        // Without a session, the same first message within an hour asks for another reply.
+        for (user, turns, replies) in [("chat", 3, 3), ("unnamed", 1, 1), ("hook", 3, 3), ("mem0", 3, 0)] {
+            let all = ScanQuery::oldest(20).with_filter(Filter::eq(Field::Kind, Kind::TURN.as_str()));
+            let records = chat.served.engine.scan(&scope(user), &all).await.unwrap().records;
+            let (said, answers): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.text == prompt);
+            assert_eq!((said.len(), answers.len()), (turns, replies), "{user}: {records:?}");
+            assert_eq!(said.iter().find_map(|turn| repetitions(turn)), Some(6), "{user}");
+        }
+    }
 }

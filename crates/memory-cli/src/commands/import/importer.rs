@@ -204,7 +204,7 @@ impl<'a> Importer<'a> {
         *match written.outcome {
             Outcome::Created => &mut self.report.added,
             Outcome::Updated => &mut self.report.updated,
-            Outcome::Unchanged => &mut self.report.unchanged,
+            Outcome::Unchanged | Outcome::Counted => &mut self.report.unchanged,
             Outcome::Blocked(_) => &mut self.report.forgotten,
             _ => return,
         } += 1;

@@ -1,9 +1,6 @@
 //! Plans and writes the records of turns.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use futures::future::join_all;
 use memory_engine::{
@@ -24,6 +21,9 @@ use crate::gateway::{
 /// The tenant and the actor whose turns are stored in one transaction.
 type TransactionKey = (Scope, Option<Arc<Actor>>);
 
+/// The records that a write did not store, with the reason.
+type UnstoredRecords = BTreeMap<RecordId, Outcome>;
+
 /// The records to write for a turn.
 #[derive(Debug)]
 struct WritePlan {
@@ -43,8 +43,8 @@ pub(super) struct TurnWriteOutcome {
     replaces_none: bool,
     /// The key of the stored exchange whose reply was replaced by another one.
     former_exchange: Option<String>,
-    /// True if the store refused records because they have been deleted.
-    blocked: bool,
+    /// The name of the outcome in the metrics.
+    counted_as: &'static str,
 }
 
 impl TurnWorker {
@@ -77,8 +77,9 @@ impl TurnWorker {
         let records = planned.iter().flat_map(|(_, plan)| plan.records.iter().cloned()).collect();
         let audit = planned.first().map(|(pending, _)| pending.audit.clone()).unwrap_or_default();
         match in_context(audit, self.store(&tenant, records)).await {
-            Ok(blocked) => {
-                join_all(planned.into_iter().map(|(pending, plan)| self.finish(pending, plan.outcome(&blocked)))).await;
+            Ok(unstored) => {
+                join_all(planned.into_iter().map(|(pending, plan)| self.finish(pending, plan.outcome(&unstored))))
+                    .await;
                 Vec::new()
             }
             Err(_) => planned.into_iter().map(|(pending, _)| pending).collect(),
@@ -88,18 +89,19 @@ impl TurnWorker {
     /// Stores one turn in its own transaction.
     pub(super) async fn store_one(&self, turn: &ChatTurn) -> Result<TurnWriteOutcome> {
         let plan = with_store_timeout(self.plan(turn)).await?;
-        let blocked = self.store(&turn.address, plan.records.clone()).await?;
-        Ok(plan.outcome(&blocked))
+        let unstored = self.store(&turn.address, plan.records.clone()).await?;
+        Ok(plan.outcome(&unstored))
     }
 
-    /// Writes records, and returns the ids of those that are blocked by a deletion.
-    async fn store(&self, scope: &Scope, records: Vec<Record>) -> Result<BTreeSet<RecordId>> {
+    /// Writes records, and returns those that are not stored: blocked by a deletion, or counted as repetitions.
+    async fn store(&self, scope: &Scope, records: Vec<Record>) -> Result<UnstoredRecords> {
         if records.is_empty() {
-            return Ok(BTreeSet::new());
+            return Ok(UnstoredRecords::new());
         }
+        let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
         let written = with_store_timeout(self.engine.store(scope, records, PutMode::Upsert)).await?;
-        let blocked = written.into_iter().filter(|written| matches!(written.outcome, Outcome::Blocked(_)));
-        Ok(blocked.map(|written| written.id).collect())
+        let outcomes = ids.into_iter().zip(written.into_iter().map(|written| written.outcome));
+        Ok(outcomes.filter(|(_, outcome)| matches!(outcome, Outcome::Blocked(_) | Outcome::Counted)).collect())
     }
 
     /// Plans the records of a turn.
@@ -137,7 +139,7 @@ impl TurnWorker {
     /// Retracts the turns that a stored turn replaces, and reports that it is stored. In this order, because the client
     /// may send its next message as soon as the reply has ended, and retracted turns must not be recalled for it.
     pub(super) async fn finish(&self, pending: PendingWrite, outcome: TurnWriteOutcome) {
-        count_turn(if outcome.blocked { "blocked" } else { "stored" });
+        count_turn(outcome.counted_as);
         let PendingWrite { turn, audit: _, stored, _permit, _tracked } = pending;
         if let Some(round) = outcome.next_round {
             let separated = with_store_timeout(self.separate_round(&turn.address, round)).await;
@@ -151,18 +153,19 @@ impl TurnWorker {
                 tracing::warn!(id = turn.request_id(), %error, "turns that a client replaced could not be retracted");
             }
         }
-        // A turn of blocked records counts as stored: waiting or retrying would not change it.
+        // A turn of blocked or counted records counts as stored: waiting or retrying would not change it.
         let _ = stored.send(true);
     }
 }
 
 impl WritePlan {
-    fn outcome(&self, blocked: &BTreeSet<RecordId>) -> TurnWriteOutcome {
+    fn outcome(&self, unstored: &UnstoredRecords) -> TurnWriteOutcome {
+        let unstored = self.records.iter().find_map(|record| unstored.get(&record.id));
         TurnWriteOutcome {
             next_round: self.next_round,
             replaces_none: self.replaces_none,
             former_exchange: self.former_exchange.clone(),
-            blocked: self.records.iter().any(|record| blocked.contains(&record.id)),
+            counted_as: unstored.map_or("stored", |outcome| outcome.as_str()),
         }
     }
 }
