@@ -21,6 +21,7 @@ mod record;
 mod search;
 mod state;
 mod timeline;
+mod titles;
 mod undo;
 
 use std::sync::Arc;

@@ -4,7 +4,8 @@ import { html, render, useEffect, useId, useRef, useState } from './lib/ui.js';
 import { LANGUAGES, setLanguage, useLanguage, useTexts } from './lib/texts.js';
 import { navigate, routeTo, useRoute } from './lib/route.js';
 import { onKeyRefused, onWritten, storeKey, storedKey, useGet, useReloadOnReturn } from './lib/api.js';
-import { OWNER_NAMES, ownerOf } from './lib/owner.js';
+import { OWNER_NAMES, ownerOf, sessionNames } from './lib/owner.js';
+import { formatDate } from './lib/format.js';
 import { MemoryName, Notice } from './lib/components.js';
 import { Keys } from './lib/keys.js';
 import { THEMES, setTheme, theme } from './lib/theme.js';
@@ -171,6 +172,12 @@ function OwnerPicker({ route, owner, users }) {
     const found = addresses.data?.addresses.filter((address) => hasChosenOwner(address, owner, name)) ?? [];
     return [...new Set(found.map((address) => address[name]).filter(Boolean))];
   };
+  // The addresses are ordered by time, so that the first one has the date of its session.
+  const label = (name, value) => {
+    const session = name === 'session_id' && addresses.data?.addresses.find((address) => address[name] === value);
+    if (!session) return shortened(value);
+    return [...sessionNames(value, session.title).map(shortened), formatDate(session.newest)].join(' · ');
+  };
   const choose = (name, value) => {
     const rest = name === 'user_id' ? {} : ownerOf(route.params);
     navigate(route.view, { ...rest, [name]: value });
@@ -182,16 +189,16 @@ function OwnerPicker({ route, owner, users }) {
   const shown = OWNER_NAMES.filter((name) => name === 'user_id' || owner[name] || values(name).length > 0);
   return html`<div class="owner" role="group" aria-label=${t('owner')}>${shown.map((name) => html`
     <${NamePicker} key=${name} name=${name} value=${owner[name]} values=${values(name)} isCut=${isCut(name)}
-      hasAll=${name !== 'user_id' || users?.total !== 1} onChoose=${(value) => choose(name, value)} />`)}</div>`;
+      label=${(value) => label(name, value)} hasAll=${name !== 'user_id' || users?.total !== 1} onChoose=${(value) => choose(name, value)} />`)}</div>`;
 }
 
 /** Chooses a name from a list. If the list is not complete, a name can be typed as well. */
-function NamePicker({ name, value, values, isCut, hasAll, onChoose }) {
+function NamePicker({ name, value, values, isCut, label, hasAll, onChoose }) {
   const t = useTexts(texts);
   const id = useId();
   const change = (event) => onChoose(event.target.value.trim());
   const options = withCurrent(values, value).map((one) => html`
-    <option key=${one} value=${one}>${shortened(one)}</option>`);
+    <option key=${one} value=${one}>${label(one)}</option>`);
   return html`<label class="pick-${name}"><span>${t(name)}</span>${isCut
     ? html`<input type="text" list=${id} value=${value ?? ''} placeholder=${t('all')} autocomplete="off"
         onChange=${change} />`

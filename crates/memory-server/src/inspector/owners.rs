@@ -3,11 +3,15 @@
 use std::{collections::BTreeMap, fs};
 
 use axum::{Json, extract::State};
-use memory_engine::{Timestamp, store::RecordGroup};
+use memory_engine::{Scope, Timestamp, store::RecordGroup};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{query::Scoped, state::InspectorState};
+use super::{
+    query::Scoped,
+    state::InspectorState,
+    titles::{read_titles, session_of},
+};
 use crate::{
     access::Access,
     fault::Fault,
@@ -62,8 +66,13 @@ struct AddressSummary {
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
+    /// The first line of the user's first own message in the session, at most 60 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// Number of records in all states.
     records: u64,
+    /// Time of the oldest record.
+    oldest: String,
     /// Time of the newest record.
     newest: String,
 }
@@ -110,17 +119,24 @@ async fn list_users(State(state): State<InspectorState>, access: Access) -> Resu
 }
 
 async fn list_addresses(State(state): State<InspectorState>, scoped: Scoped) -> Result<Json<Addresses>, Fault> {
+    state.engine.audit().log_export(&scoped.scope, "inspector.addresses").await?;
     let mut found = BTreeMap::new();
+    let mut oldest: BTreeMap<Scope, Timestamp> = BTreeMap::new();
     for group in state.engine.admin().record_groups(&scoped.scope).await? {
-        let [agent, session, branch] =
-            [group.scope.agent(), group.scope.session(), group.scope.branch()].map(|name| name.map(str::to_owned));
-        add(&mut found, (agent, session, branch), &group);
+        add(&mut found, group.scope.clone(), &group);
+        let time = oldest.entry(group.scope).or_insert(group.oldest);
+        *time = group.oldest.min(*time);
     }
     let (addresses, total) = newest_first(found);
-    let addresses = addresses.into_iter().map(|((agent_id, session_id, branch), (records, newest, _))| {
-        AddressSummary { agent_id, session_id, branch, records, newest: newest.to_string() }
-    });
-    Ok(Json(Addresses { addresses: addresses.collect(), total }))
+    let titles = read_titles(&state.engine, addresses.iter().map(|(address, _)| address)).await?;
+    let summary = |(address, (records, newest, _)): (Scope, Summary)| {
+        let [agent_id, session_id, branch] =
+            [address.agent(), address.session(), address.branch()].map(|name| name.map(str::to_owned));
+        let title = session_of(&address).and_then(|session| titles.get(&session).cloned());
+        let oldest = oldest.get(&address).unwrap_or(&newest).to_string();
+        AddressSummary { agent_id, session_id, branch, title, records, oldest, newest: newest.to_string() }
+    };
+    Ok(Json(Addresses { addresses: addresses.into_iter().map(summary).collect(), total }))
 }
 
 fn add<K: Ord>(found: &mut BTreeMap<K, Summary>, key: K, group: &RecordGroup) {

@@ -10,7 +10,12 @@ use memory_engine::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{query::Scoped, record::RecordView, state::InspectorState};
+use super::{
+    query::Scoped,
+    record::RecordView,
+    state::InspectorState,
+    titles::{read_titles, session_of},
+};
 use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes},
@@ -67,6 +72,9 @@ struct BranchView {
     #[serde(skip_serializing_if = "Option::is_none")]
     agent_id: Option<String>,
     session_id: Option<String>,
+    /// The first line of the user's first own message in the session, at most 60 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     branch: Option<String>,
     /// The branch that it was forked from. Null for the one without a name.
     parent: Option<String>,
@@ -125,6 +133,7 @@ async fn list_branches(
     let page = state.engine.scan(&scope, &ScanQuery::newest(limit).with_filter(forks).with_after(after)).await?;
     let counts =
         if page.records.is_empty() { BTreeMap::new() } else { count_by_address(&state.engine, &scope).await? };
+    let titles = read_titles(&state.engine, page.records.iter().map(|record| &record.scope)).await?;
     let mut branches = Vec::new();
     for record in &page.records {
         // The entry of a later version, with fields that this one cannot read, is left out.
@@ -132,7 +141,9 @@ async fn list_branches(
         let last_shared = last_shared(&state.engine, &record.scope, &fork).await?;
         let [user_id, agent_id, session_id, branch] =
             record.scope.dimensions().map(|(_, name)| name.map(str::to_owned));
+        let title = session_of(&record.scope).and_then(|session| titles.get(&session).cloned());
         branches.push(BranchView {
+            title,
             user_id,
             agent_id,
             session_id,

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 /// The routes that list texts without a query, with the path and body of a request. Each request has an entry.
-const LISTS: [(&str, &str, &str); 15] = [
+const LISTS: [(&str, &str, &str); 16] = [
     ("GET /memories", "/memories?user_id=lin", ""),
     ("POST /v3/memories/", "/v3/memories/", r#"{"filters":{"user_id":"lin"}}"#),
     ("POST /v2/memories/", "/v2/memories/", r#"{"filters":{"user_id":"lin"}}"#),
@@ -25,6 +25,7 @@ const LISTS: [(&str, &str, &str); 15] = [
     ("POST /v1/memory-tool", "/v1/memory-tool?user_id=lin", r#"{"command":"view","path":"/memories"}"#),
     ("POST /store/items/search", "/store/items/search?user_id=lin", r#"{"limit":10,"query":" "}"#),
     ("GET /api/review", "/api/review?user_id=lin", ""),
+    ("GET /api/inspector/addresses", "/api/inspector/addresses?user_id=lin", ""),
     ("GET /api/inspector/timeline", "/api/inspector/timeline?user_id=lin", ""),
     ("GET /api/inspector/companion", "/api/inspector/companion?user_id=lin", ""),
     ("GET /api/inspector/facts", "/api/inspector/facts?user_id=lin", ""),
@@ -127,7 +128,6 @@ const OTHERS: &[&str] = &[
     "GET /api/deletions/standing",
     "POST /api/deletions/verify",
     "GET /api/inspector/users",
-    "GET /api/inspector/addresses",
     "GET /api/inspector/overview",
     "GET /api/inspector/overview/growth",
     "GET /api/inspector/operations",

@@ -271,3 +271,33 @@ async fn a_price_that_is_not_valid_is_refused() {
         assert!(error.kind() == ErrorKind::InvalidInput && error.to_string().contains(words), "{error}");
     }
 }
+
+#[tokio::test]
+async fn sessions_have_a_title_and_dates() {
+    let served = Served::new(WITHOUT_METRICS).await;
+    let say = async |session: &str, agent: Option<&str>, text: &str, time: &str| {
+        let scope = Scope::user("lin").unwrap().with_session(session).unwrap();
+        let scope = agent.map_or(scope.clone(), |agent| scope.with_agent(agent).unwrap());
+        served.engine.remember(&scope, Turn::user(text).at(time.parse::<Timestamp>().unwrap())).await.unwrap();
+    };
+    say("auto-1", None, "/help", "2026-03-01T09:00:00Z").await;
+    say("auto-1", None, "\nWhich hedge grows fastest?\nIt is for a playground.", "2026-03-01T09:01:00Z").await;
+    say("auto-1", None, "And the cheapest?", "2026-03-05T10:00:00Z").await;
+    say("auto-2", Some("kai"), &"想请你帮我规划一下花园里的树篱".repeat(6), "2026-03-02T09:00:00Z").await;
+    say("auto-3", None, "/clear", "2026-03-03T09:00:00Z").await;
+    let note = Turn::note("a note").at("2026-03-04T09:00:00Z".parse::<Timestamp>().unwrap());
+    served.engine.remember(&Scope::user("lin").unwrap(), note).await.unwrap();
+    let list = served.get(&served.lin, "/api/inspector/addresses").await;
+    let addresses = list["addresses"].as_array().unwrap();
+    let of = |session: &str| addresses.iter().find(|address| address["session_id"] == session).unwrap();
+    let first = of("auto-1");
+    assert_eq!(first["title"], "Which hedge grows fastest?");
+    assert_eq!((&first["oldest"], &first["newest"]), (&json!("2026-03-01T09:00:00Z"), &json!("2026-03-05T10:00:00Z")));
+    let long = of("auto-2")["title"].as_str().unwrap();
+    assert!(long.starts_with("想请你帮我规划") && long.ends_with('…') && long.chars().count() == 60, "{long}");
+    assert_eq!(of("auto-3").get("title"), None, "a command is no title");
+    assert!(addresses.iter().any(|address| address.get("session_id").is_none() && address.get("title").is_none()));
+    // A key of another user sees no title.
+    let (status, body) = served.send(&served.lin, "/api/inspector/addresses?user_id=mo", None).await;
+    assert!(status == StatusCode::FORBIDDEN && !body.contains("hedge"), "{body}");
+}

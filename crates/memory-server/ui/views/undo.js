@@ -7,6 +7,7 @@ import { formatNumber, formatTime } from '../lib/format.js';
 import { navigate, routeTo } from '../lib/route.js';
 import { Badge, Empty, Loaded, MemoryName, MemoryText, Notice, Panel, Table, Tabs } from '../lib/components.js';
 import { ChooseUser, mustChooseUser } from '../lib/choose_user.js';
+import { sessionNames } from '../lib/owner.js';
 import { Retractions } from '../lib/retractions.js';
 import { ReviewQueue } from '../lib/review_queue.js';
 
@@ -86,7 +87,8 @@ function BranchCard({ branch, owner }) {
   const timeline = routeTo('timeline', { user_id: owner.user_id, agent_id, session_id, branch: branch.branch });
   const from = t('from', { parent: branch.parent ?? t('mainLine'), at: branch.at });
   return html`<article class="record" data-branch=${branch.branch}>
-    <header><strong>${branch.session_id ? html`<${MemoryName} name=${branch.session_id} />` : t('noSession')}
+    <header><strong>${branch.session_id ? html`<${MemoryName}
+          name=${sessionNames(branch.session_id, branch.title).join(' · ')} />` : t('noSession')}
         ${' › '}<${MemoryName} name=${branch.branch ?? ''} /></strong>
       <span class="branch-from">${from}</span></header>
     <p class="hint">${t('forked', { time: formatTime(branch.forked_at) })} · ${t('branchRecords', {
