@@ -9,6 +9,7 @@ mod conversion;
 mod count_tokens;
 mod derived_session;
 mod dialect;
+mod edited_first;
 mod exchange;
 mod identity;
 mod json;

@@ -222,12 +222,15 @@ impl GatewayState {
         let is_unstored = !asks && continuation.is_some() && earlier.is_empty();
         let session = continuation.as_ref().map(|continuation| continuation.session.as_str());
         let mut identity = Identity::resolve(access, names, owner, session, &thread)?;
-        if let (true, true, Some(key)) = (identity.is_derived, memory_use != MemoryUse::Off, &key) {
+        if let (true, true, Some(key)) = (identity.is_derived, memory_use != MemoryUse::Off, &mut key) {
             let Identity { recall_scope, address, .. } = &identity;
             let now = self.options.clock.now();
             let find = find_chat(&self.engine, recall_scope, address, &thread, key, now);
             match timeout(self.options.memory_deadline, find).await {
-                Ok(Ok(chat)) => identity.address = chat,
+                Ok(Ok((chat, edited))) => {
+                    identity.address = chat;
+                    key.edited = edited;
+                }
                 Ok(Err(_)) => failed_stage = Some("session"),
                 Err(_) => failed_stage = Some("deadline"),
             }

@@ -41,7 +41,13 @@ impl Continuation {
 
     /// Returns the key of the turn, for a request with the results of its tools.
     pub(super) fn open_turn(&self) -> TurnKey {
-        TurnKey { key: self.turn.clone(), follows: self.follows.clone(), parent: None, history: Vec::new() }
+        TurnKey {
+            key: self.turn.clone(),
+            follows: self.follows.clone(),
+            parent: None,
+            history: Vec::new(),
+            edited: None,
+        }
     }
 
     /// Returns the key of the turn, for a request that follows it.

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use memory_engine::{MemoryEngine, Record, RecordId, Result, Role, Scope, Timestamp};
+use memory_engine::{MemoryEngine, Record, RecordId, Result, Role, Scope, State, Timestamp};
 
 use super::{
+    edited_first::{find_edited_chat, find_resent_message},
     sessions::read_latest_turn,
-    thread::{Thread, TurnKey},
+    thread::{EditedFirst, Thread, TurnKey},
     turn::record_ids,
 };
 
@@ -20,7 +21,8 @@ const RETRY_WINDOW: Duration = Duration::from_secs(3600);
 
 /// Returns the address of the chat that a request continues, among those that begin with the same words: `first`, which
 /// is named after these words, then `first-2`, and so on. A first message begins another chat, unless it repeats the
-/// only message of the latest one. A result of a tool belongs to the latest one.
+/// only message of the latest one. A result of a tool belongs to the latest one. The second result is the stored first
+/// message that the request has changed.
 ///
 /// # Errors
 /// Returns the error of the store.
@@ -31,7 +33,7 @@ pub(super) async fn find_chat(
     thread: &Thread,
     key: &TurnKey,
     now: Timestamp,
-) -> Result<Scope> {
+) -> Result<(Scope, Option<EditedFirst>)> {
     let chats = chat_addresses(first)?;
     let stored = stored_turns(engine, recall_scope, &chats, key.parent.as_ref().unwrap_or(&key.key)).await?;
     if key.parent.is_some() {
@@ -45,16 +47,22 @@ pub(super) async fn find_chat(
             }
             chat = newest_chat(&stored_turns(engine, recall_scope, &chats, &earlier.key).await?, None);
         }
-        return Ok(chats[chat.unwrap_or(0)].clone());
+        if let Some(chat) = chat {
+            return Ok((chats[chat].clone(), None));
+        }
+        let edited = find_edited_chat(engine, recall_scope, thread, now).await?;
+        return Ok((edited.as_ref().map_or(first, |edited| &edited.chat).clone(), edited));
     }
-    let Some(latest) = stored.iter().map(|(chat, _)| *chat).max() else { return Ok(first.clone()) };
+    let is_stored = stored.iter().any(|(_, record)| record.state == State::Active);
+    let edited = if is_stored { None } else { find_resent_message(engine, recall_scope, thread, now).await? };
+    let Some(latest) = stored.iter().map(|(chat, _)| *chat).max() else { return Ok((first.clone(), edited)) };
     let is_tool_result = thread.question().is_none();
     let is_recent =
         stored.iter().any(|(chat, record)| *chat == latest && record.occurred_at >= now.before(RETRY_WINDOW));
     let latest_turn = read_latest_turn(engine, &chats[latest], now).await?;
     let repeats_only_message = is_recent && latest_turn.key.is_none_or(|last| last == key.key);
     let chat = if is_tool_result || repeats_only_message { latest } else { (latest + 1).min(MAX_CHATS - 1) };
-    Ok(chats[chat].clone())
+    Ok((chats[chat].clone(), edited))
 }
 
 /// Returns the stored records of a turn, each with the index of its chat.

@@ -6,7 +6,7 @@ use memory_engine::{Field, Filter, MemoryEngine, Op, Record, RecordId, Result, R
 
 use super::{
     sessions::{active_turns, metadata_text},
-    thread::{Exchange, TurnKey, exchange_key},
+    thread::{EditedFirst, Exchange, TurnKey, exchange_key},
     turn::{FOLLOWS, TURN_KEY, record_ids},
 };
 
@@ -32,6 +32,10 @@ pub(super) async fn replaced_by_request(
 ) -> Result<BTreeSet<RecordId>> {
     let [_, reply_id] = record_ids(address, &key.key);
     let mut replaced = BTreeSet::from([reply_id]);
+    if let Some(EditedFirst { chat, turn, text }) = &key.edited {
+        // The reply stays if the chat goes on.
+        replaced.extend(record_ids(chat, turn).into_iter().take(if text.is_some() { 1 } else { 2 }));
+    }
     let follows_latest = last_key.is_some() && last_key == key.parent.as_deref();
     let repeats_latest = key.follows.is_some() && last_key == Some(key.key.as_str());
     if follows_latest || repeats_latest {

@@ -1,6 +1,7 @@
 //! The conversation in a list of messages.
 
 use blake3::Hasher;
+use memory_engine::Scope;
 use memory_engine_intake::{IncomingWords, is_client_task, model_words};
 
 /// The speaker of a message.
@@ -87,6 +88,8 @@ pub(super) struct TurnKey {
     pub(super) parent: Option<String>,
     /// The turns before it in the request, oldest first. At most the latest [`MAX_HISTORY_TURNS`].
     pub(super) history: Vec<HistoryTurn>,
+    /// The stored first message that the request has changed, if it names no session.
+    pub(super) edited: Option<EditedFirst>,
 }
 
 /// An earlier turn in the history of a request.
@@ -95,6 +98,17 @@ pub(super) struct HistoryTurn {
     pub(super) key: String,
     /// The key of its exchange.
     pub(super) exchange: String,
+}
+
+/// A stored first message that the one of a request replaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EditedFirst {
+    /// The address of its chat.
+    pub(super) chat: Scope,
+    /// The key of its turn.
+    pub(super) turn: String,
+    /// The new text, if the chat goes on. Otherwise the turn is retracted, and its chat ends.
+    pub(super) text: Option<String>,
 }
 
 /// Maximum number of turns of a history whose keys are computed.
@@ -161,6 +175,11 @@ impl Thread {
         self.exchanges.last().cloned().unwrap_or_default()
     }
 
+    /// Returns all exchanges, oldest first. The last one is open.
+    pub(super) fn exchanges(&self) -> &[Exchange] {
+        &self.exchanges
+    }
+
     /// Returns the exchange before the open one.
     pub(super) fn previous_exchange(&self) -> Option<&Exchange> {
         self.exchanges.len().checked_sub(2).and_then(|i| self.exchanges.get(i))
@@ -200,6 +219,7 @@ impl Thread {
             follows: latest.map(|turn| turn.exchange.clone()),
             parent: latest.map(|turn| turn.key.clone()),
             history,
+            edited: None,
         })
     }
 
@@ -217,7 +237,7 @@ impl Thread {
 }
 
 /// The prefix of derived session names.
-const DERIVED_PREFIX: &str = "auto-";
+pub(super) const DERIVED_PREFIX: &str = "auto-";
 
 /// Returns the text of a model's message to store: without thoughts and injected memories.
 pub(super) fn assistant_text(text: &str) -> String {

@@ -120,13 +120,8 @@ impl ChatTurn {
     fn edited_parent_reply(&self, stored: Option<Record>) -> Option<Record> {
         let mut reply = stored.filter(|reply| reply.state == State::Active)?;
         let text = self.previous.as_ref().map(|previous| &previous.assistant).filter(|text| !text.is_empty())?;
-        if !differs(&reply, text) {
-            return None;
-        }
-        reply.text = truncated(text).to_owned();
         reply.metadata.shift_remove("partial");
-        reply.metadata.insert("edited".into(), json!(true));
-        Some(reply)
+        with_text(reply, text)
     }
 
     fn metadata(&self) -> Map<String, Value> {
@@ -168,6 +163,16 @@ impl ChatTurn {
         record.source.sequence = Some(sequence);
         record
     }
+}
+
+/// Returns a stored message with the text that the client has given it; `None` if that is its text.
+pub(super) fn with_text(mut record: Record, text: &str) -> Option<Record> {
+    if !differs(&record, text) {
+        return None;
+    }
+    record.text = truncated(text).to_owned();
+    record.metadata.insert("edited".into(), json!(true));
+    Some(record)
 }
 
 /// Returns true if the text is not empty, and not that of the stored record while that is active.

@@ -5,7 +5,7 @@ use memory_engine::Forget;
 use super::*;
 
 fn turn(key: &str) -> TurnKey {
-    TurnKey { key: key.into(), follows: None, parent: None, history: Vec::new() }
+    TurnKey { key: key.into(), follows: None, parent: None, history: Vec::new(), edited: None }
 }
 
 fn exchange(key: &str, scene: &str) -> OpenExchange {

@@ -10,7 +10,13 @@ fn turn(user: &str, assistant: &str) -> ChatTurn {
     let address = Scope::user("lin").unwrap().with_session("s").unwrap();
     ChatTurn {
         address,
-        key: TurnKey { key: "k".into(), follows: Some("f".into()), parent: Some("p".into()), history: Vec::new() },
+        key: TurnKey {
+            key: "k".into(),
+            follows: Some("f".into()),
+            parent: Some("p".into()),
+            history: Vec::new(),
+            edited: None,
+        },
         exchange: Exchange { user: user.into(), assistant: assistant.into() },
         previous: Some(Exchange { user: "a".into(), assistant: "b".into() }),
         scene: Some("daily".into()),

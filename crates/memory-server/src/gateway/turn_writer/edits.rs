@@ -7,7 +7,8 @@ use memory_engine::{Record, RecordId, Result, Role, State, store::ContentHash};
 use super::worker::TurnWorker;
 use crate::gateway::{
     replacement::{read_turns, replaced_records},
-    turn::{ChatTurn, StoredTurn, record_ids},
+    thread::EditedFirst,
+    turn::{ChatTurn, StoredTurn, record_ids, with_text},
 };
 
 /// The reason under which the gateway retracts turns.
@@ -31,6 +32,20 @@ impl TurnWorker {
             self.engine.history().retract(&turn.address, &replaced, EDIT_REASON).await?;
         }
         Ok(())
+    }
+
+    /// Retracts the only turn of a chat whose message the client has changed and sent again.
+    pub(super) async fn retract_resent_message(&self, turn: &ChatTurn) -> Result<()> {
+        let Some(EditedFirst { chat, turn, text: None }) = &turn.key.edited else { return Ok(()) };
+        self.engine.history().retract(chat, &record_ids(chat, turn), EDIT_REASON).await.map(drop)
+    }
+
+    /// Returns the first message of the chat with the text that the client has given it.
+    pub(super) async fn changed_first_message(&self, turn: &ChatTurn) -> Result<Option<Record>> {
+        let Some(EditedFirst { chat, turn, text: Some(text) }) = &turn.key.edited else { return Ok(None) };
+        let [id, _] = record_ids(chat, turn);
+        let stored = self.engine.get(chat, id).await?.filter(|record| record.state == State::Active);
+        Ok(stored.and_then(|stored| with_text(stored, text)))
     }
 
     /// Restores the retractions of turns that are in the history of this one: the client comes back from another

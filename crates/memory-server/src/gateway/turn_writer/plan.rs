@@ -132,6 +132,7 @@ impl TurnWorker {
             .map(|reply| exchange_key(&Exchange { user: turn.exchange.user.clone(), assistant: reply.text.clone() }));
         let mut records = turn.records(stored, round);
         records.retain(|record| !retracted.contains(&record.id));
+        records.extend(self.changed_first_message(turn).await?);
         let next_round = known_round.is_none().then_some(round);
         Ok(WritePlan { records, next_round, replaces_none, former_exchange })
     }
@@ -146,6 +147,9 @@ impl TurnWorker {
             if let Err(error) = separated {
                 tracing::warn!(id = turn.request_id(), %error, "a round that two servers gave cannot be changed");
             }
+        }
+        if let Err(error) = with_store_timeout(self.retract_resent_message(&turn)).await {
+            tracing::warn!(id = turn.request_id(), %error, "a first message that a client changed is not retracted");
         }
         if !outcome.replaces_none {
             let retracted = with_store_timeout(self.retract_replaced_turns(&turn, outcome.former_exchange)).await;

@@ -84,3 +84,74 @@ async fn turns_come_back_with_the_main_line() {
         assert!(!after.contains(&"Which fence is best".to_owned()), "{after:?}");
     }
 }
+
+/// The only message of a chat, changed and sent again: the client keeps neither the old message nor its reply.
+#[tokio::test]
+async fn an_edited_first_message_replaces_the_old_one_if_that_is_certain() {
+    let texts = async |chat: &Chat| -> Vec<String> {
+        active_turns(chat)
+            .await
+            .into_iter()
+            .filter(|turn| turn.metadata.get("model").is_none())
+            .map(|t| t.text)
+            .collect()
+    };
+    for (old, new) in [
+        ("Our new kitten Pixel sleeps on the radiator", "Our new kitten Pixel sleeps in the bathtub"),
+        ("我家新来的小猫像素睡在暖气上", "我家新来的小猫像素睡在洗衣篮里"),
+    ] {
+        let chat = Chat::new().await;
+        let first = ask(&chat, &[user(old)]).await;
+        let second = ask(&chat, &[user(new)]).await;
+        assert_ne!(first, second);
+        assert_eq!(texts(&chat).await, [new]);
+        // The chat goes on, and then another one begins with similar words.
+        let history = [user(new), assistant(&format!("好的: {new}")), user("ok")];
+        assert_eq!(ask(&chat, &history).await, second);
+        ask(&chat, &[user(old)]).await;
+        // The old chat comes back with its own times.
+        assert_eq!(texts(&chat).await, [old, new, "ok"], "a chat that went on stays");
+    }
+    for (one, other) in [
+        ("Can kittens eat raw salmon safely?", "Can kittens eat raw potato safely?"),
+        ("Write as a limerick: Pixel sleeps on the stove", "Write as a limerick: Pixel sleeps on the stairs"),
+        ("小猫可以吃生的三文鱼吗", "小猫可以吃生的土豆吗"),
+        ("I fed Pixel at noon", "The violin needs two new strings"),
+        ("hi", "hi there"),
+    ] {
+        let chat = Chat::new().await;
+        ask(&chat, &[user(one)]).await;
+        ask(&chat, &[user(other)]).await;
+        assert_eq!(texts(&chat).await, [one, other], "two chats stay apart");
+    }
+}
+
+/// The first message is changed in its place: the replies and later messages stay.
+#[tokio::test]
+async fn a_first_message_that_is_changed_in_its_place_stays_in_its_chat() {
+    let chat = Chat::new().await;
+    for (old, new, second, third, fourth) in [
+        ("The bakery opens at six", "The bakery opens at seven", "They sell rye", "And buns", "Still warm"),
+        ("面包店六点开门", "面包店七点开门", "有黑麦面包", "还有小圆面包", "还是热的"),
+    ] {
+        let exchange = |text: &str, said: &str| [user(text), assistant(&format!("好的: {said}"))];
+        let history = |first: &str, texts: &[&str], last: &str| {
+            let mut messages = exchange(first, old).to_vec();
+            texts.iter().for_each(|text| messages.extend(exchange(text, text)));
+            messages.push(user(last));
+            messages
+        };
+        let session = ask(&chat, &[user(old)]).await;
+        assert_eq!(ask(&chat, &history(old, &[], second)).await, session);
+        assert_eq!(ask(&chat, &history(new, &[second], third)).await, session);
+        assert_eq!(ask(&chat, &history(new, &[second, third], fourth)).await, session);
+        let texts: Vec<String> = active_turns(&chat).await.into_iter().map(|turn| turn.text).collect();
+        for text in [new, second, third, fourth] {
+            assert_eq!(texts.iter().filter(|stored| *stored == text).count(), 1, "{text}: {texts:?}");
+        }
+        assert!(!texts.contains(&old.to_owned()), "{texts:?}");
+        // The second message is another one: this is no known chat.
+        let other = [&history(new, &["We are closed"], third)[..]].concat();
+        assert_ne!(ask(&chat, &other).await, session);
+    }
+}
