@@ -189,7 +189,8 @@ function OwnerPicker({ route, owner, users }) {
   const shown = OWNER_NAMES.filter((name) => name === 'user_id' || owner[name] || values(name).length > 0);
   return html`<div class="owner" role="group" aria-label=${t('owner')}>${shown.map((name) => html`
     <${NamePicker} key=${name} name=${name} value=${owner[name]} values=${values(name)} isCut=${isCut(name)}
-      label=${(value) => label(name, value)} hasAll=${name !== 'user_id' || users?.total !== 1} onChoose=${(value) => choose(name, value)} />`)}</div>`;
+      label=${(value) => label(name, value)} hasAll=${name !== 'user_id' || users?.total !== 1}
+      onChoose=${(value) => choose(name, value)} />`)}</div>`;
 }
 
 /** Chooses a name from a list. If the list is not complete, a name can be typed as well. */

@@ -154,6 +154,53 @@ def check_session(browser):
     assert counts("anna") == annas
 
 
+def check_text(browser):
+    """The records that contain a text are previewed and deleted. A redaction replaces it, and a standing one stays."""
+    request("POST", "/memories", body={"user_id": "anna", "infer": False, "messages": [
+        {"role": "user", "content": "The locksmith Zubrowski changed the lock"},
+        {"role": "user", "content": "Zubrowskians is a word of its own"},
+        {"role": "user", "content": "my old locker code is 4471-9023"}]})
+    inspector = browser.open("deletion", user_id="anna")
+    page = inspector.page
+    page.get_by_label("By text").check()
+    show = page.get_by_role("button", name="Show what would go")
+    show.click()
+    assert page.get_by_text("Enter the text that the records contain").is_visible()
+    field = page.get_by_label("Text in the records")
+    field.fill("ok")
+    inspector.expect_fault("status of 400")
+    show.click()
+    inspector.settle()
+    assert "at least 3" in page.locator(".notice.error").inner_text()
+    field.fill("zubrowski")
+    show.click()
+    inspector.settle()
+    shown = page.locator(".deletion-preview")
+    assert "Zubrowski changed" in shown.inner_text() and "Zubrowskians" not in shown.inner_text(), shown.inner_text()
+    shown.get_by_role("button", name="Delete 1 record for good").click()
+    assert confirm(inspector, "anna")
+    assert "1 record was deleted" in page.locator(".report").inner_text()
+    assert page.locator(".report").get_by_role("button", name="Download certificate").is_visible()
+    assert preview(user_id="anna", text="zubrowski").json["records"] == 0
+
+    chinese = browser.open("deletion", user_id="anna", language="zh")
+    page = chinese.page
+    page.get_by_label("按文字").check()
+    page.get_by_label("记录中的文字").fill("44719023")
+    page.get_by_label("只把这段文字替换为").check()
+    page.get_by_label("今后不再存储这段文字").check()
+    page.get_by_role("button", name="查看将删除的内容").click()
+    chinese.settle()
+    page.get_by_role("button", name="替换 1 条记录中的文字").click()
+    assert "今后存储的每条记录" in page.get_by_role("dialog").inner_text()
+    assert confirm(chinese, "anna")
+    assert "已替换 1 条记录" in page.locator(".report").inner_text(), page.locator(".report").inner_text()
+    assert len(request("GET", "/api/deletions/standing?user_id=anna").json["standing"]) == 1
+    texts = [entry["text"] for entry in
+             request("GET", "/api/inspector/timeline?user_id=anna&limit=200").json["derived"]]
+    assert "my old locker code is [deleted]" in texts, texts
+
+
 def check_access():
     """A key of one user previews only their memories; wrong requests are explained."""
     for user, status in [("anna", 200), ("lin", 403)]:
@@ -177,4 +224,5 @@ with Browser() as browser:
     check_filter(browser)
     check_ids(browser)
     check_session(browser)
+    check_text(browser)
     assert browser.open("deletion").page.get_by_text("Choose a user").is_visible()

@@ -15,13 +15,20 @@ const texts = {
   en: {
     what: '1. What to delete', within: 'Within', user_id: 'user', agent_id: 'agent', session_id: 'session',
     branch: 'branch', narrower: 'Choose an agent or a session at the top of the page to delete only within it.',
-    mode: 'Which records', filter: 'By kind and time', ids: 'By id', everything: 'Everything here', kinds: 'Kinds',
+    mode: 'Which records', filter: 'By kind and time', ids: 'By id', text: 'By text',
+    everything: 'Everything here', kinds: 'Kinds',
     kindsHint: 'None chosen: all kinds.', from: 'From (inclusive)', until: 'Before',
     idsField: 'Ids, one on each line', idsHint: '“Copy id” below a memory copies its id.',
+    textField: 'Text in the records',
+    textHint: 'Every record that contains it, as whole words. Case, white space and the separators of numbers make no '
+      + 'difference. At least 3 characters, or 2 Chinese ones.',
+    redact: 'Only replace the text by [deleted], and keep the records',
+    standing: 'Keep the text out afterwards: it is replaced in every new record',
     everythingHint: 'All memories of this {what}, in every state, with entries of retractions and branches. For a '
       + 'whole user also the synonyms.',
     preview: 'Show what would go', needsFilter: 'Choose a kind or a time. To delete all, choose “Everything here”.',
     needsIds: 'Enter at least one id.', badId: 'An id has 32 digits from 0 to f. This is none: {ids}',
+    needsText: 'Enter the text that the records contain.',
     badTimes: '“From” must be before “Before”.', previewTitle: '2. What would go',
     kind: 'Kind', selected: 'Chosen', derived: 'Derived from them', total: 'Records to delete',
     chosenFigure: 'Chosen', derivedFigure: 'Derived', synonyms: 'Synonyms and decisions',
@@ -39,6 +46,8 @@ const texts = {
     retractedNote: 'They are retracted: no longer found or injected, but restorable under Undo.',
     derivedNote: 'What was derived goes with its sources. What also has other sources is derived again without '
       + 'the deleted ones.',
+    replace: ['Replace the text in {n} record', 'Replace the text in {n} records'],
+    keepOut: 'Keep the text out', totalChanged: 'Records to change',
     delete: ['Delete {n} record for good', 'Delete {n} records for good'],
     forGood: 'This cannot be undone. To be able to undo it, retract memories instead.',
     changed: 'The choice has changed. Show again what would go.', confirmTitle: 'Delete for good?',
@@ -46,6 +55,8 @@ const texts = {
       '{n} record of {user} will be deleted. No copy is kept, and it cannot be restored.',
       '{n} records of {user} will be deleted. No copy is kept, and they cannot be restored.',
     ],
+    confirmReplace: 'The text is replaced in {n} of the records of {user}. No copy of it is kept.',
+    confirmStanding: 'The text is also replaced in every record that is stored from now on.',
     typeLabel: 'Type the name of the user to confirm: {user}', confirm: 'Delete for good',
     takesTime: 'The rows of this user are searched for traces afterwards. With many memories this takes a while.',
     noKey: 'Deletions have no certificate: the server has no key for it.',
@@ -56,11 +67,19 @@ const texts = {
     dirty: 'Traces remain, see the places below. Remove the cause and delete the same ids again: the new '
       + 'certificate covers them.',
     forgotten: ['{n} record was deleted.', '{n} records were deleted.'],
+    redacted: ['The text was replaced in {n} record.', 'The text was replaced in {n} records.'],
+    keptOut: 'The text is kept out from now on. To let it be stored again, delete this id: {id}',
   },
   zh: {
     what: '1. 删除什么', within: '范围', user_id: '用户',
     agent_id: '智能体', session_id: '会话', branch: '分支', narrower: '如需只删除某个智能体或会话中的记忆，请在页面顶部选择。', mode: '哪些记录',
-    filter: '按类型和时间', ids: '按 ID', everything: '此范围内的全部', kinds: '类型', kindsHint: '不选则为所有类型。', from: '起（含）',
+    filter: '按类型和时间', ids: '按 ID', text: '按文字', textField: '记录中的文字',
+    textHint: '包含这段文字的所有记录；字母单词须完整匹配。大小写、空白和号码中的分隔符不影响匹配。至少 3 个字符，或 2 个汉字。',
+    redact: '只把这段文字替换为 [deleted]，保留记录', standing: '今后不再存储这段文字：在每条新记录中都会被替换',
+    needsText: '请填写记录中包含的文字。', replace: '替换 {n} 条记录中的文字', keepOut: '今后不再存储这段文字', totalChanged: '要更改的记录',
+    confirmReplace: '将替换{user}的 {n} 条记录中的这段文字。不保留副本。', confirmStanding: '今后存储的每条记录中，这段文字也会被替换。',
+    redacted: '已替换 {n} 条记录中的文字。', keptOut: '今后不再存储这段文字。若要重新允许，请删除此 ID：{id}',
+    everything: '此范围内的全部', kinds: '类型', kindsHint: '不选则为所有类型。', from: '起（含）',
     until: '止（不含）', idsField: 'ID，每行一个', idsHint: '点击记忆下方的“复制 ID”即可复制。',
     everythingHint: '此{what}的全部记忆，不论状态，包括撤回和分支的条目。若针对整个用户，还包括同义词。', preview: '查看将删除的内容',
     needsFilter: '请选择类型或时间。要全部删除，请选择“此范围内的全部”。', needsIds: '请至少填写一个 ID。', badId: 'ID 由 32 个 0 到 f 的数字组成。以下不是 ID：{ids}',
@@ -81,7 +100,7 @@ const texts = {
   },
 };
 
-const MODES = ['filter', 'ids', 'everything'];
+const MODES = ['filter', 'ids', 'text', 'everything'];
 const KINDS = ['turn', 'chunk', 'summary', 'fact', 'profile', 'key_moment', 'event', 'note'];
 /** Missing ids that are listed; the others are counted. */
 const MAX_LISTED_IDS = 5;
@@ -107,7 +126,8 @@ export default function Deletion({ params, owner, users }) {
 /** The three steps: choice, preview with the confirmation, and report. */
 function DeletionSteps({ owner, ids, isOff, isCertified, users }) {
   const t = useTexts(texts);
-  const [choice, setChoice] = useState({ mode: ids ? 'ids' : 'filter', kinds: [], from: '', until: '', ids });
+  const [choice, setChoice] = useState({ mode: ids ? 'ids' : 'filter', kinds: [], from: '', until: '', ids,
+    text: '', redact: false, standing: false });
   const [state, setState] = useState({ busy: false, error: null });
   const [preview, setPreview] = useState(null);
   const [isAsking, setAsking] = useState(false);
@@ -155,7 +175,9 @@ function DeletionSteps({ owner, ids, isOff, isCertified, users }) {
     ${isAsking && html`<${ConfirmDialog} title=${t('confirmTitle')} action=${t('confirm')} danger
       mustType=${owner.user_id} typeLabel=${t('typeLabel', { user: owner.user_id })} onConfirm=${remove}
       onClose=${() => setAsking(false)}>
-      <p>${t('confirmText', { ...counted(preview.data.records), user: owner.user_id })}</p>
+      <p>${t(preview.body.redact ? 'confirmReplace' : 'confirmText', {
+        ...counted(preview.data.records), user: owner.user_id })}</p>
+      ${preview.body.standing && html`<p>${t('confirmStanding')}</p>`}
       ${isCertified && html`<p class="hint">${t('takesTime')}</p>`}
     <//>`}
     ${report && html`<${ReportPanel} report=${report} />`}`;
@@ -168,6 +190,7 @@ function problemOf(choice) {
     return idsOf(choice).some(isNoId) ? 'badId' : null;
   }
   if (choice.mode === 'everything') return null;
+  if (choice.mode === 'text') return choice.text.trim() ? null : 'needsText';
   if (choice.kinds.length === 0 && !choice.from && !choice.until) return 'needsFilter';
   return choice.from && choice.until && choice.from >= choice.until ? 'badTimes' : null;
 }
@@ -180,6 +203,9 @@ const idsOf = (choice) => choice.ids.split(/[\s,;]+/).filter(Boolean);
 function targetOf(choice) {
   if (choice.mode === 'ids') return { ids: idsOf(choice) };
   if (choice.mode === 'everything') return { everything: true };
+  if (choice.mode === 'text') {
+    return { text: choice.text.trim(), redact: choice.redact, standing: choice.standing };
+  }
   const conditions = [];
   if (choice.kinds.length > 0) conditions.push({ field: 'kind', in: choice.kinds });
   const time = (op, value) => ({ field: 'occurred_at', op, value: new Date(value).toISOString() });
@@ -218,13 +244,19 @@ function ChoiceFields({ choice, owner, onChange }) {
     ${choice.mode === 'ids' && html`<${Field} label=${t('idsField')}><textarea rows="4" spellcheck="false"
         value=${choice.ids} onInput=${(event) => onChange({ ids: event.target.value })}></textarea><//>
       <p class="hint">${t('idsHint')}</p>`}
+    ${choice.mode === 'text' && html`<${Field} label=${t('textField')}><input type="text" autocomplete="off"
+          spellcheck="false" value=${choice.text} onInput=${(event) => onChange({ text: event.target.value })} /><//>
+      <p class="hint">${t('textHint')}</p>
+      <div class="choices">${['redact', 'standing'].map((name) => html`<label class="check" key=${name}>
+        <input type="checkbox" checked=${choice[name]} onChange=${() => onChange({ [name]: !choice[name] })} />
+        ${t(name)}</label>`)}</div>`}
     ${choice.mode === 'everything' && html`<p>${t('everythingHint', { what: t(narrowest) })}</p>`}`;
 }
 
 /** What would go: numbers for each kind, and the first texts. */
 function PreviewPanel({ preview, isCurrent, isOff, onDelete }) {
   const t = useTexts(texts);
-  const { data } = preview;
+  const { data, body } = preview;
   const kinds = [...new Set([...Object.keys(data.selected), ...Object.keys(data.derived)])].sort();
   const sum = (counts) => Object.values(counts).reduce((total, count) => total + count, 0);
   const columns = [
@@ -233,11 +265,13 @@ function PreviewPanel({ preview, isCurrent, isOff, onDelete }) {
     { title: t('derived'), align: 'end', cell: (kind) => formatNumber(data.derived[kind] ?? 0) },
   ];
   const isEmpty = data.records === 0 && data.synonyms === 0;
+  const actionName = isEmpty ? 'keepOut' : body.redact ? 'replace' : 'delete';
   return html`<${Panel} title=${t('previewTitle')} className="deletion-preview">
     ${data.not_found.length > 0 && html`<${Notice} tone="warn">${t('notFound', { ...counted(data.not_found.length),
       ids: shortList(data.not_found) })}<//>`}
     ${isEmpty && html`<${Empty} title=${t('nothing')}>${t('nothingText')}<//>`}
-    ${!isEmpty && html`<div class="figures"><${Figure} label=${t('total')} value=${data.records} />
+    ${!isEmpty && html`<div class="figures">
+        <${Figure} label=${t(body.redact ? 'totalChanged' : 'total')} value=${data.records} />
         <${Figure} label=${t('chosenFigure')} value=${sum(data.selected)} />
         <${Figure} label=${t('derivedFigure')} value=${sum(data.derived)} />
         ${data.synonyms > 0 && html`<${Figure} label=${t('synonyms')} value=${data.synonyms} />`}</div>
@@ -246,10 +280,10 @@ function PreviewPanel({ preview, isCurrent, isOff, onDelete }) {
       <${Sample} title="selectedSample" records=${data.selected_sample} />
       <${Sample} title="derivedSample" records=${data.derived_sample} note=${t('derivedNote')} />
       <${Sample} title="retractedSample" records=${data.retracted_sample} note=${t('retractedNote')} />
-      ${!isCurrent && html`<${Notice} tone="warn">${t('changed')}<//>`}
-      <p class="hint">${t('forGood')}</p>
-      <button type="button" class="danger" disabled=${!isCurrent || isOff}
-        onClick=${onDelete}>${t('delete', counted(data.records))}</button>`}
+      <p class="hint">${t('forGood')}</p>`}
+    ${!isCurrent && html`<${Notice} tone="warn">${t('changed')}<//>`}
+    ${(!isEmpty || body.standing) && html`<button type="button" class="danger" disabled=${!isCurrent || isOff}
+      onClick=${onDelete}>${t(actionName, counted(data.records))}</button>`}
   <//>`;
 }
 
@@ -274,6 +308,8 @@ function ReportPanel({ report }) {
   useEffect(() => element.current.focus(), []);
   return html`<div ref=${element} tabindex="-1" class="report"><${Panel} title=${t('report')}>
     <${Notice} tone=${report.clean === false ? 'error' : 'success'}>${t('forgotten', counted(report.forgotten))}${' '}
+      ${report.redacted > 0 && `${t('redacted', counted(report.redacted))} `}
+      ${report.kept_out && `${t('keptOut', { id: report.kept_out })} `}
       ${report.certificate && t(report.clean ? 'clean' : 'dirty')}<//>
     ${report.certificate && html`<${CertificatePanel} certificate=${report.certificate} />`}<//></div>`;
 }
