@@ -35,8 +35,9 @@ enum Form {
     Code,
 }
 
-/// Finds the occurrences of a value. Upper and lower case, full-width and traditional characters, the amount of white
-/// space, and in numbers and codes the separators make no difference: `138-1234 5678` is found by `１３８１２３４５６７８`.
+/// Finds the occurrences of a value, which begin and end where a word does. Upper and lower case, full-width and
+/// traditional characters, the amount of white space, and in numbers and codes the separators make no difference:
+/// `138-1234 5678` is found by `１３８１２３４５６７８`.
 ///
 /// ```
 /// use memory_engine_screening::ValuePattern;
@@ -138,8 +139,9 @@ impl ValuePattern {
     /// Returns the bytes of each occurrence in a text, sorted and without overlaps.
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
+        let length = self.0.length.max(1);
         for run in runs(&fold_characters(text), self.0.form) {
-            for window in run.windows(self.0.length.max(1)) {
+            for (start, window) in run.windows(length).enumerate() {
                 let (Some(first), Some(last)) = (window.first(), window.last()) else { continue };
                 let is_after = found.last().is_none_or(|range| range.end <= first.range.start);
                 // No value begins with a blank, and a code has a digit.
@@ -147,7 +149,12 @@ impl ValuePattern {
                     Form::Words => first.character != ' ',
                     Form::Code => window.iter().any(|folded| folded.character.is_ascii_digit()),
                 };
-                if is_after && is_possible && self.0.value.is(window.iter().map(|folded| folded.character)) {
+                let is_of_word = is_inside_word(&run, start) || is_inside_word(&run, start + length);
+                if is_after
+                    && is_possible
+                    && !is_of_word
+                    && self.0.value.is(window.iter().map(|folded| folded.character))
+                {
                     found.push(with_parenthesis(text, first.range.start..last.range.end));
                 }
             }
@@ -239,6 +246,20 @@ fn is_reference(text: &str) -> bool {
     text.parse::<RecordId>().is_ok() || text.parse::<ContentHash>().is_ok()
 }
 
+/// Returns true if a word continues at this index of a text: "Ann" is no part of "Annual". The words of scripts without
+/// blanks have no such limits.
+fn is_inside_word(run: &[FoldedCharacter], index: usize) -> bool {
+    let is_letter = |folded: &FoldedCharacter| {
+        let c = folded.character;
+        c.is_alphabetic() && (c < '\u{590}' || ('\u{1e00}'..'\u{2000}').contains(&c))
+    };
+    let before = index.checked_sub(1).and_then(|before| run.get(before));
+    // The separators of a code are not in its run.
+    before
+        .zip(run.get(index))
+        .is_some_and(|(before, after)| before.range.end == after.range.start && is_letter(before) && is_letter(after))
+}
+
 /// Returns true for a number or code whose separators are written in several ways.
 fn is_code(folded: &[FoldedCharacter]) -> bool {
     let characters: Vec<char> = folded.iter().map(|folded| folded.character).collect();
@@ -310,7 +331,16 @@ mod tests {
             ("陈晓琳", "陈晓琳说，陈 晓琳", "[deleted]说，陈 晓琳"),
             ("粤B·73K21", "车牌是粤b73k21。", "车牌是[deleted]。"),
             ("E\u{301}milie", "Émilie", "[deleted]"),
-            ("abab", "ababab", "[deleted]ab"),
+            ("ab ab", "ab ab ab", "[deleted] ab"),
+            (
+                "Ann",
+                "Annual plans of Ann and Hannah, Ann's and Ann2",
+                "Annual plans of [deleted] and Hannah, [deleted]'s and [deleted]2",
+            ),
+            ("Ірина", "Ірина, Іринаа", "[deleted], Іринаа"),
+            ("KX4471B", "it is KX-4471-B by the gate, not XKX4471B", "it is [deleted] by the gate, not XKX4471B"),
+            ("小安", "大小安全，小安说", "大[deleted]全，[deleted]说"),
+            ("Ann", "找Ann吃饭", "找[deleted]吃饭"),
             ("3317", "33-17 and 3317", "33-17 and [deleted]"),
         ] {
             assert_eq!(masked(value, text), expected, "{value}");
