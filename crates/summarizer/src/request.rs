@@ -55,6 +55,9 @@ struct RequestRule {
     #[serde(default)]
     whole: bool,
     r#match: Vec<String>,
+    /// Expressions of sentences that are no such request, together with the sentence before. Default: none.
+    #[serde(default)]
+    unless: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -76,16 +79,18 @@ struct RequestRules {
     rules: Vec<usize>,
 }
 
-static RULES: LazyLock<RequestRules> = LazyLock::new(|| {
-    let expressions = DATA.rules.iter().enumerate().flat_map(|(rule, RequestRule { r#match, .. })| {
-        r#match.iter().map(move |text| (rule, regex_text(&DATA.parts.expanded(text))))
-    });
-    let (rules, texts): (Vec<usize>, Vec<String>) = expressions.unzip();
+static RULES: LazyLock<RequestRules> = LazyLock::new(|| compile(|rule| &rule.r#match));
+static EXCEPTIONS: LazyLock<RequestRules> = LazyLock::new(|| compile(|rule| &rule.unless));
+
+fn compile(expressions: fn(&RequestRule) -> &[String]) -> RequestRules {
+    let of_rule =
+        |(rule, request)| expressions(request).iter().map(move |text| (rule, regex_text(&DATA.parts.expanded(text))));
+    let (rules, texts): (Vec<usize>, Vec<String>) = DATA.rules.iter().enumerate().flat_map(of_rule).unzip();
     let index = RegexOptions::ignoring_case().index(&texts, KEPT_EXPRESSIONS_MAX_BYTES);
     #[expect(clippy::expect_used, reason = "the expressions are part of the crate, and a test compiles each of them")]
     let index = index.expect("an expression of requests.toml is invalid");
     RequestRules { index, rules }
-});
+}
 
 /// A request of a person about the memory itself.
 ///
@@ -158,11 +163,14 @@ fn find_in(text: &str) -> Option<(usize, FoundRequest)> {
     let is_outer = |at: usize| at < OUTER_SENTENCES || at + OUTER_SENTENCES >= ranges.len();
     let outer = ranges.iter().enumerate().filter(|(at, range)| is_outer(*at) && range.len() <= SENTENCE_MAX_BYTES);
     let mut found = Vec::new();
-    for (_, range) in outer {
+    for (at, range) in outer {
         let sentence = assertion::normalise_sentence(masked[range.clone()].trim());
         // After a request to write something, "forget what I said" may belong to the text.
         let is_ordered = assertion::orders_text(&text[..range.start]);
-        found.extend(requests_in(&sentence, false).filter(|(rule, _)| !(is_ordered && is_of_topic(*rule))));
+        let before = ranges[at.saturating_sub(1)].start;
+        let context = assertion::normalise_sentence(masked[before..range.end].trim());
+        let is_other = |rule: usize| is_ordered && is_of_topic(rule) || is_exception(rule, &context);
+        found.extend(requests_in(&sentence, false).filter(|(rule, _)| !is_other(*rule)));
     }
     if masked.len() <= SENTENCE_MAX_BYTES {
         found.extend(requests_in(&assertion::normalise_sentence(masked.trim()), true));
@@ -195,6 +203,13 @@ fn requests_in(text: &str, is_whole: bool) -> impl Iterator<Item = (usize, Found
         };
         Some((rule, request))
     })
+}
+
+/// Returns true if a sentence, with the one before it, is an exception of a rule.
+fn is_exception(rule: usize, context: &str) -> bool {
+    let matches = |expression: usize| EXCEPTIONS.index.captures_iter(expression, context).next().is_some();
+    let candidates = EXCEPTIONS.index.candidates(context).into_iter();
+    candidates.filter(|expression| EXCEPTIONS.rules[*expression] == rule).any(matches)
 }
 
 fn is_of_topic(rule: usize) -> bool {

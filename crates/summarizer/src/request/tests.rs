@@ -31,6 +31,7 @@ fn tables() -> [Tables; 2] {
 #[test]
 fn every_rule_compiles_and_has_examples() {
     RULES.index.check().unwrap();
+    EXCEPTIONS.index.check().unwrap();
     let rules: Vec<Table> = tables().into_iter().flat_map(|tables| tables.rules.into_values()).collect();
     assert_eq!(rules.len(), DATA.rules.len());
     assert!(rules.iter().all(|table| table.examples.len() > 1 && table.near_misses.len() > 1));
