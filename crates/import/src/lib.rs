@@ -36,6 +36,6 @@ pub mod zep;
 pub use error::ChromaError;
 pub use error::{ImportError, RowError};
 pub use lines::{Line, Lines};
-pub use row::{ImportRows, ImportedTurn, Row, SourceRows};
+pub use row::{ImportRows, ImportedTurn, Row, SourceRows, convert_time};
 pub use source_file::open_named;
 pub use sources::{DEFAULT_SOURCE, ImportSource, Reader, SOURCES, SourceOptions};

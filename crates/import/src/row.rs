@@ -123,7 +123,7 @@ pub(crate) fn parse_integer(value: &Value) -> Option<i64> {
 
 /// Converts a time of another program to the time format of the JSON Lines format. Numbers are seconds or milliseconds
 /// since 1970. Returns other values unchanged.
-pub(crate) fn convert_time(value: &Value) -> Value {
+pub fn convert_time(value: &Value) -> Value {
     // A short number in a text is a year or a date, such as 2024 or 20240712.
     let number_in_text =
         || value.as_str().and_then(|text| text.trim().parse::<f64>().ok()).filter(|number| number.abs() >= 1e8);

@@ -3,6 +3,7 @@
 use anyhow::{Result, bail, ensure};
 use jiff::tz::TimeZone;
 use memory_engine::{Clock, Kind, Record, RecordId, Role, Scope, State, Timestamp, Trust, history::Tombstone};
+use memory_engine_import::convert_time;
 use serde_json::{Map, Value, json};
 
 /// A parsed line.
@@ -67,7 +68,13 @@ pub(crate) fn read(mut keys: Map<String, Value>, defaults: &LineDefaults<'_>) ->
     record.source.sequence = keys.integer("sequence")?;
     record.source.round = keys.integer("round")?.map(u32::try_from).transpose()?;
     record.derived_from = keys.texts("derived_from")?.iter().map(|id| id.parse()).collect::<Result<_, _>>()?;
-    let time = keys.text("time")?;
+    // Other programs write `timestamp`, and numbers of seconds or milliseconds.
+    let time = match keys.take("time") {
+        Some(time) => Some(time),
+        None => keys.take("timestamp"),
+    };
+    let time = time.map(|time| convert_time(&time)).map(|time| time.as_str().map_or(time.to_string(), str::to_owned));
+    let time = time.filter(|time| !time.is_empty());
     if let Some(time) = &time {
         record.occurred_at = Timestamp::parse_in(time, defaults.zone)?;
     }

@@ -31,9 +31,8 @@ pub(crate) use importer::Importer;
 /// Import turns from JSON Lines or from the data of another program.
 ///
 /// Can be repeated and resumed. Each line is one JSON object. "text" is required. "id", "user" (or "scope"), "agent",
-/// "session", "branch", "role",
-/// "speaker", "time", "scene", "kind", "tags", "confidence" and "metadata" are optional. Other keys are stored as
-/// metadata. Existing records are not changed.
+/// "session", "branch", "role", "speaker", "time" (or "timestamp"), "scene", "kind", "tags", "confidence" and
+/// "metadata" are optional. Other keys are stored as metadata. Existing records are not changed.
 #[derive(Debug, Args)]
 pub(crate) struct ImportCommand {
     /// File or folder to import; `-` reads standard input

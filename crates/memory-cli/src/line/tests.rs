@@ -29,6 +29,26 @@ fn scope_means_user_and_unknown_keys_become_metadata() {
 }
 
 #[test]
+fn timestamp_is_the_time() {
+    for (key, time) in [
+        ("timestamp", r#""2024-07-05T18:30:00+02:00""#),
+        ("timestamp", "1720197000"),
+        ("time", "1720197000000"),
+        ("time", r#""2024-07-05T16:30:00Z""#),
+    ] {
+        let line = format!(r#"{{"user":"lin","text":"hi","{key}":{time}}}"#);
+        let record = record(&line);
+        assert_eq!(record.occurred_at.to_string(), "2024-07-05T16:30:00Z", "{line}");
+        assert!(!record.metadata.contains_key("timestamp"), "{line}");
+    }
+    let both = record(r#"{"user":"lin","text":"hi","time":"2024-07-05","timestamp":"noon"}"#);
+    assert_eq!(
+        (both.occurred_at.to_string().as_str(), &both.metadata["timestamp"]),
+        ("2024-07-05T00:00:00Z", &json!("noon"))
+    );
+}
+
+#[test]
 fn records_round_trip() {
     let mut r = record(
         r#"{"user":"lin","text":"周三面试 \"x\"","tags":["a","b"],"confidence":0.25,"sequence":-7,"kind":"fact",
@@ -64,6 +84,7 @@ fn bad_lines_are_rejected_with_a_reason() {
         ("{\"user\":\"lin\",\"text\":7}", "\"text\" is not a string"),
         ("{\"user\":\"lin\",\"text\":\"a\\u0000b\"}", "NUL"),
         ("{\"user\":\"lin\",\"text\":\"x\",\"time\":\"soon\"}", "no time"),
+        ("{\"user\":\"lin\",\"text\":\"x\",\"timestamp\":\"noon\"}", "no time"),
         ("{\"user\":\"lin\",\"text\":\"x\",\"tags\":[1]}", "tags"),
         ("{\"user\":\"lin\",\"text\":\"x\",\"confidence\":3}", "confidence"),
         ("{\"user\":\" \",\"text\":\"x\"}", "white space"),
