@@ -8,7 +8,10 @@ mod context;
 mod en;
 mod zh;
 
-pub(super) use context::{ClauseContext, ClauseStatement, ClauseSubject};
+pub(super) use self::{
+    context::{ClauseContext, ClauseStatement, ClauseSubject},
+    en::in_singular,
+};
 
 use crate::text::has_han;
 

@@ -273,10 +273,10 @@ impl SentenceReader<'_> {
 
 /// Returns the statements of a sentence: the sentence itself, and its clauses.
 fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<ClauseStatement> {
-    let bare = sentence.trim_end_matches(['。', '.', '!', '！', '~']);
-    let whole = ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text: bare.to_owned() };
+    let bare = clauses::in_singular(sentence.trim_end_matches(['。', '.', '!', '！', '~']));
     let clauses = clauses::statements(context, sentence);
-    let other = clauses.into_iter().filter(|statement| statement.text != bare);
+    let other: Vec<ClauseStatement> = clauses.into_iter().filter(|statement| statement.text != bare).collect();
+    let whole = ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text: bare };
     std::iter::once(whole).chain(other).collect()
 }
 

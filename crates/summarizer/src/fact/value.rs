@@ -17,7 +17,7 @@ use self::{
     number::number,
     person::{date, full_name},
     phrase::{before_preposition, cut, is_vague, items, own_statement, phrase, statement, without_vocative, wording},
-    place::{capitalised, known_place, place, zh_known_place, zh_native_place, zh_place},
+    place::{capitalised, country, known_place, place, zh_known_place, zh_native_place, zh_place},
     work::{employer, job, taught, zh_employer, zh_job, zh_school},
 };
 
@@ -61,12 +61,14 @@ fn reader(name: &str) -> Option<fn(&str) -> Vec<String>> {
         "job" => |text| at_most_one(job(text)),
         "zh-job" => |text| at_most_one(zh_job(text)),
         "taught" => |text| at_most_one(taught(text)),
+        "field-job" => |text| vec![format!("{text} worker")],
         "org" => |text| at_most_one(employer(text)),
         "zh-org" => |text| at_most_one(zh_employer(text)),
         "school" => |text| at_most_one(capitalised(cut(text), 5).filter(|name| name.len() > 2)),
         "zh-school" => |text| at_most_one(zh_school(text)),
         "subject" => |text| at_most_one(phrase(without_vocative(before_preposition(cut(text))), 4, 8)),
         "place" => |text| at_most_one(place(text)),
+        "demonym" => |text| at_most_one(country(text)),
         "known-place" => |text| at_most_one(known_place(text)),
         "zh-known-place" => |text| at_most_one(zh_known_place(text)),
         "zh-place" => |text| at_most_one(zh_place(text)),

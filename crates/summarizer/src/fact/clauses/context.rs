@@ -1,5 +1,7 @@
 //! The persons that the clauses of a message are about.
 
+use crate::{data::DataPattern, fact::relatives};
+
 /// The person whom a clause is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::fact) enum ClauseSubject {
@@ -54,6 +56,14 @@ impl ClauseContext {
             ClauseSubject::Speaker => {}
         }
         self.last = Some(subject);
+    }
+
+    /// Lets the next pronoun refer to the only relative that a clause mentions: "a gift for my niece", "给我爷爷买什么".
+    pub(super) fn mention(&mut self, mentions: &DataPattern, clause: &str) {
+        let mut mentioned = mentions.captures_iter(clause);
+        if let (Some(found), None) = (mentioned.next(), mentioned.next()) {
+            self.relative = Some(relatives::canonical_name(&found["kin"].to_lowercase()).to_owned());
+        }
     }
 
     /// Ends the sentence: the next one begins with its subject only if that is the speaker.

@@ -13,9 +13,10 @@ use crate::{
 data! {
     DATA = "en/clauses.toml", "en/names.toml";
     DataPattern: uncased;
-    DataPattern: chat, aside, boundary, conjunction, opening, speaker, couple, relative, pronoun, introduced, adverb;
-    DataPattern: past, unstated, implied, attribute, copula, third_person, bare_relative, example, thing, equated;
-    Words: clause_starts;
+    DataPattern: chat, aside, apposition, boundary, conjunction, opening, speaker, couple, relative, pronoun;
+    DataPattern: introduced, adverb, past, unstated, implied, attribute, copula, accompanied, third_person;
+    DataPattern: bare_relative, example, thing, equated, infinitive, mentioned, other_gender;
+    Words: clause_starts, base_verbs, participles;
     BTreeMap<String, String>: spelled_out, verb_forms;
 }
 
@@ -30,6 +31,7 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Cla
     for (n, clause) in clauses.into_iter().enumerate() {
         if DATA.unstated.is_match(clause) || assertion::is_reported(without_openings(clause)) {
             context.set(ClauseSubject::Other);
+            context.mention(&DATA.mentioned, clause);
             break;
         }
         let bare = without_openings(clause);
@@ -38,10 +40,12 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Cla
         }
         let parsed = parse_clause(context, bare, is_copular, n == 0);
         context.set(parsed.subject.clone());
+        context.mention(&DATA.mentioned, clause);
         if !DATA.past.is_match(bare) {
             statements.extend(parsed.statements());
         }
-        is_copular = parsed.predicates.iter().any(|predicate| DATA.copula.is_match(predicate));
+        is_copular =
+            parsed.predicates.iter().any(|form| DATA.copula.is_match(form) && !DATA.accompanied.is_match(form));
         if parsed.subject == ClauseSubject::Speaker
             && let Some((relative, rest)) = parsed.predicates.iter().find_map(|predicate| introduced(predicate))
         {
@@ -99,11 +103,22 @@ fn capitalised_words(name: &str) -> String {
     words.collect()
 }
 
+/// Returns a sentence whose subject is "we" with "I" in its place.
+pub(in crate::fact) fn in_singular(sentence: &str) -> String {
+    let rest = sentence.strip_prefix("We").or_else(|| sentence.strip_prefix("we"));
+    let rest = rest.filter(|rest| rest.starts_with([' ', '\'']));
+    rest.map_or_else(|| sentence.to_owned(), |rest| format!("I{}", speaker_predicate(rest)))
+}
+
 /// Returns a sentence without asides.
 fn without_asides(sentence: &str) -> String {
     // "fruit, like mangoes": "like" is no verb here.
     let text = DATA.example.replace_all(sentence, |_| ", such as ".to_owned());
-    DATA.aside.replace_all(&text, |_| " ".to_owned()).into_owned()
+    // An aside without a comma before it stands at the end of a clause.
+    let aside = |found: &Captures<'_>| if found[0].starts_with(',') { " " } else { "," }.to_owned();
+    let text = DATA.aside.replace_all(&text, aside);
+    // "our youngest, Teddy, is 4": the name stands within the clause.
+    DATA.apposition.replace_all(&text, |found| found[0].replace(',', "")).into_owned()
 }
 
 /// Splits a sentence at its punctuation marks, and at conjunctions before another clause.
@@ -115,7 +130,9 @@ fn clauses(sentence: &str) -> Vec<&str> {
         for found in DATA.conjunction.find_iter(part) {
             let next = part[found.end()..].split([' ', ',']).next().unwrap_or_default().to_lowercase();
             // "me and my wife" is one subject.
-            if part[start..found.start()].trim().eq_ignore_ascii_case("me") {
+            let before = &part[start..found.start()];
+            let continues_infinitive = DATA.base_verbs.contains(&next) && DATA.infinitive.is_match(before);
+            if before.trim().eq_ignore_ascii_case("me") || continues_infinitive {
                 continue;
             }
             if DATA.clause_starts.contains(&next) || (is_third_person && next.len() > 3 && next.ends_with('s')) {
@@ -153,15 +170,17 @@ fn parse_clause(context: &ClauseContext, clause: &str, follows_copula: bool, is_
         };
     }
     if let Some(found) = DATA.relative.captures(clause) {
-        let kin = relatives::canonical_name(&found["kin"].to_lowercase()).to_owned();
-        return about_relative(ClauseSubject::Relative(kin), &found["rest"]);
+        return about_relative(relative_of(&found["kin"]), &found["rest"]);
     }
     if let Some(found) = DATA.pronoun.captures(clause) {
-        return about_relative(context.third_person(), &found["rest"]);
+        let mut subject = context.third_person();
+        if matches!(&subject, ClauseSubject::Relative(kin) if DATA.other_gender.is_match(&format!("{kin} {clause}"))) {
+            subject = ClauseSubject::Other;
+        }
+        return about_relative(subject, &found["rest"]);
     }
     if let Some(found) = DATA.equated.captures(clause) {
-        let kin = relatives::canonical_name(&found["kin"].to_lowercase()).to_owned();
-        return EnglishClause { subject: ClauseSubject::Relative(kin), is_explicit: true, predicates: Vec::new() };
+        return about_relative(relative_of(&found["kin"]), "");
     }
     if DATA.thing.is_match(clause) {
         return EnglishClause::other();
@@ -188,6 +207,11 @@ fn parse_clause(context: &ClauseContext, clause: &str, follows_copula: bool, is_
     }
 }
 
+/// Returns a relative as the subject of a clause.
+fn relative_of(kin: &str) -> ClauseSubject {
+    ClauseSubject::Relative(relatives::canonical_name(&kin.to_lowercase()).to_owned())
+}
+
 /// Returns the predicate of a clause after "I" or "we".
 fn speaker_predicate(rest: &str) -> String {
     let rest = rest.strip_prefix("'re").map_or_else(|| rest.to_owned(), |rest| format!("'m{rest}"));
@@ -203,6 +227,8 @@ fn about_relative(subject: ClauseSubject, rest: &str) -> EnglishClause {
     }
     let verb_end = rest.trim_start().find(' ').map_or(rest.len(), |at| at + rest.len() - rest.trim_start().len());
     let verb = rest[..verb_end].trim().to_lowercase();
+    let is_perfect = verb == "'s" && DATA.participles.any_starts(rest[verb_end..].trim_start());
+    let verb = if is_perfect { "has".to_owned() } else { verb };
     let form = DATA.verb_forms.get(&verb).cloned().unwrap_or_else(|| format!(" {}", base_form(&verb)));
     EnglishClause { subject, is_explicit: true, predicates: vec![format!("{form}{}", &rest[verb_end..])] }
 }
@@ -232,7 +258,7 @@ fn without_adverbs(predicate: &str) -> String {
 fn introduced(predicate: &str) -> Option<(ClauseSubject, Option<String>)> {
     let found = DATA.introduced.captures(predicate)?;
     let Some(kin) = found.name("kin") else { return Some((ClauseSubject::Other, None)) };
-    let subject = ClauseSubject::Relative(relatives::canonical_name(&kin.as_str().to_lowercase()).to_owned());
+    let subject = relative_of(kin.as_str());
     let clause = found.name("rest").map(|rest| about_relative(subject.clone(), rest.as_str()));
     let predicate = clause.and_then(|clause| clause.predicates.into_iter().next());
     let place = found.name("place").map(|place| format!("'m{}", place.as_str()));

@@ -13,7 +13,7 @@ use crate::{
 data! {
     DATA = "zh/clauses.toml";
     DataPattern: gap, boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first;
-    DataPattern: unstated, past, command, named_kin;
+    DataPattern: unstated, past, command, named_kin, source, mentioned_kin;
     DataPattern: equated, naming_predicate, surname;
     Words: topic_doubts, adverbs, no_adverbs, thing_subjects, name_starts, no_kin_names;
 }
@@ -40,6 +40,9 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Cla
             continue;
         }
         let bare = without_openings(clause);
+        if !bare.starts_with(['他', '她']) {
+            context.mention(&DATA.mentioned_kin, clause);
+        }
         if !bare.is_empty() && assertion::is_asked(clause) && !bare.starts_with('我') {
             context.set(ClauseSubject::Other);
         }
@@ -81,7 +84,9 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Cla
 
 /// Returns a sentence without the spaces between Chinese characters and Latin letters or digits: "4 月 18 日".
 pub(super) fn spelled_out(sentence: &str) -> String {
-    DATA.gap.replace_all(sentence, |found| found[0].replace(' ', "")).into_owned()
+    let text = DATA.gap.replace_all(sentence, |found| found[0].replace(' ', ""));
+    // "体检说我有脂肪肝" states what follows.
+    DATA.source.replace_all(&text, |_| "我".to_owned()).into_owned()
 }
 
 /// Splits a sentence at its punctuation marks, at spaces, and before conjunctions.

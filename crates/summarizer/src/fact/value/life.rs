@@ -17,7 +17,8 @@ data! {
     Words: fears, language_tails, zh_no_possession, edible, zh_edible, zh_edible_ends, zh_no_edible_ends;
     Words: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
     Words: zh_classifiers, zh_no_illness, doing_deictic, zh_no_doing, no_animal, no_habits, incomplete_habit_ends;
-    DataPattern: illness, illness_end, zh_illness, language, zh_language, zh_possession;
+    Words: zh_grades;
+    DataPattern: illness, illness_end, zh_illness, activity_end, language_hedge, language, zh_language, zh_possession;
     BTreeMap<String, String>: conditions, gerunds, habits;
 }
 
@@ -78,14 +79,19 @@ pub(super) fn illnesses(text: &str) -> Vec<String> {
     if has_han(text) {
         return items(text).iter().filter_map(|item| zh_illness(without_particles(item))).collect();
     }
+    // "OCD and mild depression": each item is an illness.
+    text.split(" and ").map_while(en_illness).collect()
+}
+
+fn en_illness(text: &str) -> Option<String> {
     let condition = DATA.conditions.get(&text.to_lowercase()).cloned();
     let named = DATA.illness.find(text).filter(|found| DATA.illness_end.is_match(&text[found.end()..].to_lowercase()));
     let noun = |known: &str| DATA.conditions.get(&known.to_lowercase()).map_or(known, String::as_str).to_owned();
-    let known = condition.or_else(|| named.map(|found| noun(without_fillers(found.as_str()))));
-    known.into_iter().collect()
+    condition.or_else(|| named.map(|found| noun(without_fillers(found.as_str()))))
 }
 
 fn zh_illness(text: &str) -> Option<String> {
+    let text = DATA.zh_grades.strip_start(text).unwrap_or(text);
     let known = DATA.zh_illness.first(text)?;
     let length = known.chars().count();
     let is_excluded = DATA.zh_no_illness.any_in(known.trim_end_matches("不耐受").trim_end_matches("不耐"));
@@ -124,7 +130,8 @@ pub(super) fn languages(text: &str) -> Vec<String> {
         let parts = items(text);
         return parts.iter().map_while(|part| language(&DATA.zh_language, part)).collect();
     }
-    items(cut(text)).iter().map_while(|part| language(&DATA.language, part)).collect()
+    let text = DATA.language_hedge.replace_all(text, |_| String::new());
+    items(cut(&text)).iter().map_while(|part| language(&DATA.language, part)).collect()
 }
 
 fn language(pattern: &DataPattern, part: &str) -> Option<String> {
@@ -162,7 +169,7 @@ pub(super) fn activity(text: &str) -> Option<String> {
         let fits = (2..=14).contains(&bare.chars().count()) && !is_deictic(bare) && !DATA.zh_no_doing.contains(bare);
         return fits.then(|| bare.to_owned());
     }
-    let bare = cut(text);
+    let bare = DATA.activity_end.before(cut(text));
     let has_deictic = bare.split_whitespace().any(|word| DATA.doing_deictic.contains(&word.to_lowercase()));
     let fits = (2..=9).contains(&bare.split_whitespace().count()) && !has_deictic;
     fits.then(|| one_line(&bare.replace(" my ", " their ")))

@@ -1,5 +1,7 @@
 //! Places.
 
+use std::collections::BTreeMap;
+
 use memory_engine_core::text::is_han;
 use memory_engine_text::Words;
 
@@ -21,6 +23,7 @@ data! {
     DATA = "en/places.toml", "zh/places.toml";
     Words: name_particles, the_countries, not_places, zh_common_places, zh_places, zh_place_stops, zh_place_ends;
     Words: zh_region_ends;
+    BTreeMap<String, String>: demonyms;
     DataPattern: region, lower_place, zh_no_place, zh_place_tail;
 }
 
@@ -65,6 +68,11 @@ pub(super) fn place(text: &str) -> Option<String> {
         return (!is_of_company).then(|| one_line(known));
     }
     name.filter(|name| is_place(name))
+}
+
+/// Returns the country of a demonym: "Croatia" of "Croatian".
+pub(super) fn country(text: &str) -> Option<String> {
+    DATA.demonyms.get(&text.to_lowercase()).cloned()
 }
 
 /// Returns a place of the list of well-known ones.
