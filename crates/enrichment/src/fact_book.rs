@@ -154,6 +154,14 @@ impl FactBook {
         Ok(ConversationFacts { address, facts, turns })
     }
 
+    /// Returns the facts with which those of a person are compared. The user's own facts neither replace those of a
+    /// project nor are they replaced by them.
+    async fn known(&self, person: &Scope) -> Result<Vec<Record>> {
+        let mut facts = self.all(person).await?;
+        facts.retain(|fact| fact.scope.project() == person.project());
+        Ok(facts)
+    }
+
     async fn all(&self, scope: &Scope) -> Result<Vec<Record>> {
         self.store.scan_all(scope, Filter::eq(Field::Kind, Kind::FACT.as_str()), Order::OldestFirst).await
     }
@@ -183,7 +191,7 @@ impl FactBook {
         let mut retries = 0;
         let mut blocked = Vec::new();
         loop {
-            let known = self.all(&person).await?;
+            let known = self.known(&person).await?;
             let new = facts.iter().filter(|fact| !is_known(fact, address, &known));
             let new = new.map(|fact| self.to_record(fact, address, turns, trust));
             let new = new.filter(|fact| !blocked.contains(&fact.id));
@@ -226,7 +234,7 @@ impl FactBook {
         new: &[Record],
         sources: &[Record],
     ) -> Result<Vec<Write>> {
-        let known = self.all(person).await?;
+        let known = self.known(person).await?;
         let mut known = self.with_evidence(person, known).await?;
         for record in &accepted {
             let is_same = |known: &&mut Record| known.id == record.id && known.scope == record.scope;

@@ -42,6 +42,9 @@ impl Scope {
     pub const DEFAULT_TENANT: &'static str = "default";
     /// Maximum length of a name, in bytes.
     pub const MAX_NAME_BYTES: usize = 256;
+    /// The beginning of the names of agents that stand for a project: a repository or a folder in which coding agents
+    /// work.
+    pub const PROJECT_PREFIX: &'static str = "project:";
 
     /// Returns the scope of a tenant with all its users.
     ///
@@ -79,6 +82,15 @@ impl Scope {
         Ok(self)
     }
 
+    /// Sets the project, as the agent `project:NAME`. A recall within a project, in no particular session, also covers
+    /// the user's memories without an agent, and never those of another project.
+    ///
+    /// # Errors
+    /// As [`Scope::tenant_wide`].
+    pub fn with_project(self, name: &str) -> Result<Self> {
+        self.with_agent(format!("{}{name}", Self::PROJECT_PREFIX))
+    }
+
     /// Sets the session: one conversation (mem0: `run_id`).
     ///
     /// # Errors
@@ -110,6 +122,11 @@ impl Scope {
     /// Returns the agent, if set.
     pub fn agent(&self) -> Option<&str> {
         self.agent.as_deref()
+    }
+
+    /// Returns the name of the project, if the agent stands for one.
+    pub fn project(&self) -> Option<&str> {
+        self.agent()?.strip_prefix(Self::PROJECT_PREFIX)
     }
 
     /// Returns the session, if set.

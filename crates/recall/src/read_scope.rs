@@ -1,10 +1,11 @@
-//! Read access of a scope: the scope, and a filter for the conversation branches that are visible from it.
+//! Read access of a scope: the scope, and a filter for the conversation branches and the projects that are visible
+//! from it.
 
 use std::sync::Arc;
 
 use memory_engine_core::{
-    Adjacent, Field, Filter, FoundRecord, Hit, MultiVector, Op, PackedTerms, Page, Record, RecordId, RecordWithTerms,
-    Result, ScanQuery, Scope, Timestamp,
+    Adjacent, Field, Filter, FilterValue, FoundRecord, Hit, MultiVector, Op, PackedTerms, Page, ProjectEntry, Record,
+    RecordId, RecordWithTerms, Result, ScanQuery, Scope, Timestamp,
 };
 use memory_engine_graph::{GraphQuery, GraphStore, Subgraph};
 use memory_engine_indexing::IndexedStore;
@@ -15,7 +16,8 @@ use memory_engine_vector_store::{VectorQuery, VectorStore};
 use crate::fork::{VisibleBranch, ancestors, on_branch};
 
 /// The records that a scope may read. A branch of a conversation that inherits from its parents reads the whole
-/// session, restricted to the branches that it sees; any other scope reads itself.
+/// session, restricted to the branches that it sees. A project reads the user, restricted to what belongs to the
+/// project, or to no agent. Any other scope reads itself.
 ///
 /// Both fields are private, so that a retriever outside of this module cannot search without the restriction: leaking a
 /// sister branch does not compile. Only the crate-internal `locate`, `adjacent`, `terms` and
@@ -23,7 +25,7 @@ use crate::fork::{VisibleBranch, ancestors, on_branch};
 #[derive(Debug, Clone)]
 pub struct ReadScope {
     scope: Scope,
-    visible_branches: Option<Filter>,
+    restriction: Option<Filter>,
 }
 
 impl ReadScope {
@@ -32,16 +34,22 @@ impl ReadScope {
     /// # Errors
     /// The store's error; `Corrupt` if the record of a fork cannot be read.
     pub async fn resolve(store: &IndexedStore, scope: &Scope) -> Result<Self> {
+        if let (Some(_), Some(project), None, None) =
+            (scope.user_name(), scope.project(), scope.session(), scope.branch())
+        {
+            let restriction = Some(project_filter(store, scope, project).await?);
+            return Ok(Self { scope: scope.namespace(), restriction });
+        }
         let names_a_branch = scope.user_name().is_some() && scope.session().is_some() && scope.branch().is_some();
         // The first entry of the lineage is the branch itself.
         let lineage = if names_a_branch { ancestors(store, scope).await? } else { Vec::new() };
         let inherits = lineage.len() > 1;
         if !inherits {
-            return Ok(Self { scope: scope.clone(), visible_branches: None });
+            return Ok(Self { scope: scope.clone(), restriction: None });
         }
-        let visible_branches = Some(Filter::Or(lineage.into_iter().map(branch_filter).collect()));
+        let restriction = Some(Filter::Or(lineage.into_iter().map(branch_filter).collect()));
         // Without a branch, the scope is the whole session; the filter narrows it.
-        Ok(Self { scope: on_branch(scope, None)?, visible_branches })
+        Ok(Self { scope: on_branch(scope, None)?, restriction })
     }
 
     /// Returns true if all records of the scope are of one user.
@@ -49,14 +57,14 @@ impl ReadScope {
         self.scope.user_name().is_some()
     }
 
-    /// The restriction to visible branches combined with `filter`.
+    /// The restriction to visible branches or projects combined with `filter`.
     fn restrict(&self, filter: Option<Filter>) -> Option<Filter> {
-        self.visible_branches.clone().into_iter().chain(filter).reduce(Filter::and)
+        self.restriction.clone().into_iter().chain(filter).reduce(Filter::and)
     }
 
-    /// Returns true if the record lies on a visible branch.
+    /// Returns true if the record lies on a visible branch, or belongs to what the project reads.
     fn is_visible(&self, record: &Record) -> bool {
-        self.visible_branches.as_ref().is_none_or(|filter| filter.matches(record))
+        self.restriction.as_ref().is_none_or(|filter| filter.matches(record))
     }
 
     /// Searches a keyword store.
@@ -195,6 +203,15 @@ impl ReadScope {
     pub(crate) async fn thesaurus(&self, thesaurus: &SharedThesaurus) -> Result<Arc<Thesaurus>> {
         thesaurus.of(&self.scope).await
     }
+}
+
+/// Matches the memories of a project, of those that were merged into it, and of no agent.
+async fn project_filter(store: &IndexedStore, scope: &Scope, project: &str) -> Result<Filter> {
+    let user = scope.namespace();
+    let entry = store.get(&user, ProjectEntry::id(&user, project)).await?;
+    let entry = entry.as_ref().and_then(ProjectEntry::of).unwrap_or_else(|| ProjectEntry::new(project));
+    let is_own = Filter::any_of(Field::Agent, entry.agents().map(FilterValue::from));
+    Ok(Filter::Or(vec![is_own, Filter::Not(Box::new(Filter::Exists(Field::Agent)))]))
 }
 
 /// Matches the records of one visible branch, up to and including the fork point. Numbers in filters are `f64`.

@@ -210,6 +210,9 @@ impl Injector {
                 let relevant = recall.relevant().filter(|hit| hit.repeats.is_none());
                 let mut relevant: Vec<Record> = relevant.map(|hit| hit.record.clone()).collect();
                 recalled.remove_unasked_replies(&mut relevant);
+                if scope.project().is_some() {
+                    relevant.sort_by_key(|record| record.scope.project().is_none());
+                }
                 recalled.relevant = self.select(scope, relevant, self.limit, recalled).await;
                 recalled.degraded.extend(recall.degraded);
             }
