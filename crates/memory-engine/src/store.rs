@@ -26,3 +26,5 @@ pub use memory_engine_vector_store::{
 };
 
 pub use memory_engine_databases::Stores;
+
+pub use crate::session_ledger::SessionLedger;

@@ -74,7 +74,8 @@ async fn the_state_has_neither_topics_nor_samples() {
     let notice = RequestNotice::AsksToForget { topic: "heron".into(), count: 14, samples };
     let prompt = Prompt { notice: Some(notice), ..Prompt::default() };
     OpenExchange::new(&turn("a"), &prompt).store(&engine, &address, None).await.unwrap();
-    let entry = read_entry(&engine, &address).await.unwrap().unwrap();
+    let id = memory_engine::RecordId::named(&address, "gateway/session/0");
+    let entry = engine.get(&address, id).await.unwrap().unwrap();
     let stored = serde_json::to_string(&entry).unwrap();
     assert!(!stored.contains("heron") && stored.contains("14"), "{stored}");
     let state = read_state(&engine, &address).await.unwrap();
