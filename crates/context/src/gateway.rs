@@ -194,13 +194,19 @@ impl GatewayBlock {
     pub fn with_notice(&self, language: Language, block: &str, notice: &RequestNotice) -> String {
         let frame = language.pick(&self.chinese, &self.english);
         let line = notice.line(language, |text| without_frame_parts(frame, &one_line(text, QUOTE_MAX_CHARS)));
-        let notice = format!("\n[{}]\n{line}\n", frame.notice);
+        self.with_section(language, block, &frame.notice, &[line])
+    }
+
+    /// Returns a rendered block with a section before the memories. An empty block becomes one with the section alone.
+    pub fn with_section(&self, language: Language, block: &str, heading: &str, lines: &[String]) -> String {
+        let frame = language.pick(&self.chinese, &self.english);
+        let section = format!("\n[{heading}]\n{}\n", lines.join("\n"));
         for frame in [&self.chinese, &self.english] {
             if let Some(memories) = block.strip_prefix(&frame.opening) {
-                return format!("{}\n{notice}{}", frame.opening, memories.strip_prefix('\n').unwrap_or(memories));
+                return format!("{}\n{section}{}", frame.opening, memories.strip_prefix('\n').unwrap_or(memories));
             }
         }
-        format!("{}\n{notice}\n{}", frame.opening, frame.closing)
+        format!("{}\n{section}\n{}", frame.opening, frame.closing)
     }
 
     /// Adds entries by rank: the best memory, the best summary, the second memory, and so on.
