@@ -101,7 +101,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-companion", &["", "core", "context", "llm", "summarizer"]),
     ("memory-engine-story", &["", "core", "context", "summarizer"]),
     ("memory-engine-evidence", &["", "core", "http-models", "postgres", "vector-store"]),
-    ("memory-engine-agent-hooks", &["", "intake"]),
+    ("memory-engine-agent-hooks", &["", "intake", "text"]),
     // Files of the model as records.
     ("memory-engine-tool-backends", &["", "intake"]),
     // Readers of foreign formats yield rows; they need no engine.

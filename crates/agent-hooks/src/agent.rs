@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     event::{HookEvent, HookKind, SessionBeginning},
     handler::HookAnswer,
+    project::{clean_name, project_of_path},
 };
 
 /// An agent whose hooks are understood.
@@ -57,6 +58,8 @@ struct EventFormat {
     name: &'static str,
     events: EventNames,
     session: &'static [&'static str],
+    /// The folder in which the agent works, or a list of folders, the first of which counts.
+    folder: &'static [&'static str],
     turn_id: &'static [&'static str],
     prompt: &'static str,
     reply: &'static str,
@@ -66,6 +69,7 @@ const CLAUDE_CODE: EventFormat = EventFormat {
     name: "hook_event_name",
     events: CLAUDE_CODE_EVENTS,
     session: &["session_id"],
+    folder: &["cwd"],
     turn_id: &["prompt_id", "turn_id"],
     prompt: "prompt",
     reply: "last_assistant_message",
@@ -74,6 +78,7 @@ const CURSOR: EventFormat = EventFormat {
     name: "hook_event_name",
     events: CURSOR_EVENTS,
     session: &["conversation_id", "session_id"],
+    folder: &["workspace_roots", "cwd"],
     turn_id: &["generation_id"],
     prompt: "prompt",
     reply: "text",
@@ -82,6 +87,7 @@ const GENERIC: EventFormat = EventFormat {
     name: "event",
     events: GENERIC_EVENTS,
     session: &["session_id"],
+    folder: &["cwd"],
     turn_id: &["turn_id"],
     prompt: "prompt",
     reply: "reply",
@@ -110,10 +116,10 @@ impl Agent {
         }
     }
 
-    /// Reads an event. With `kind` the event's own name is not needed.
+    /// Reads an event. With `kind` the event's own name is not needed. A blank prompt is one without words.
     ///
     /// # Errors
-    /// `InvalidInput` if it is not an object, or if it names no event, no session, or no text where the event has one.
+    /// `InvalidInput` if it is not an object, or if it names no event, no session, or has no field for its prompt.
     pub fn parse(self, kind: Option<HookKind>, input: &Value) -> Result<HookEvent> {
         let invalid = |message: String| Error::invalid("hook", message);
         let Some(object) = input.as_object() else {
@@ -130,7 +136,7 @@ impl Agent {
         let is_sub_agent = object.get("agent_id").is_some_and(|id| !id.is_null()) && self != Self::Generic;
         let source = text_field(object, "source");
         let text = match kind {
-            HookKind::UserPrompt => text_field(object, format.prompt).ok_or_else(|| {
+            HookKind::UserPrompt => object.get(format.prompt).and_then(Value::as_str).ok_or_else(|| {
                 invalid(format!("the input has no field {}, the text of the user's prompt", format.prompt))
             })?,
             // A reply without a text, such as a tool call alone, is nothing to store.
@@ -145,8 +151,13 @@ impl Agent {
         } else {
             kind
         };
+        let folder = format.folder.iter().find_map(|name| folder_field(object, name)).map(str::to_owned);
+        let named = text_field(object, "project").filter(|_| self == Self::Generic).map(clean_name);
+        let project = named.filter(|name| !name.is_empty()).or_else(|| folder.as_deref().map(project_of_path));
         Ok(HookEvent {
             kind,
+            folder,
+            project,
             name: name.unwrap_or_default().to_owned(),
             session: session.to_owned(),
             turn_id: first_field(object, format.turn_id).map(str::to_owned),
@@ -209,6 +220,13 @@ fn kind_of(format: &EventFormat, name: &str) -> HookKind {
 /// Returns a field with a text that is not blank.
 fn text_field<'o>(object: &'o Map<String, Value>, name: &str) -> Option<&'o str> {
     object.get(name)?.as_str().filter(|text| !text.trim().is_empty())
+}
+
+/// Returns a text, or the first text of a list, that is not blank.
+fn folder_field<'o>(object: &'o Map<String, Value>, name: &str) -> Option<&'o str> {
+    let value = object.get(name)?;
+    let first = value.as_array().and_then(|folders| folders.first());
+    first.unwrap_or(value).as_str().filter(|text| !text.trim().is_empty())
 }
 
 fn first_field<'o>(object: &'o Map<String, Value>, names: &[&str]) -> Option<&'o str> {

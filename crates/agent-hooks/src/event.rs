@@ -13,6 +13,11 @@ pub struct HookEvent {
     pub name: String,
     /// The id of the session.
     pub session: String,
+    /// The folder in which the agent works, if it sends one.
+    pub folder: Option<String>,
+    /// The name of the project, if the event has one or a folder. It is made of the path of the folder alone; a caller
+    /// on the same machine replaces it by that of [`locate_project`](crate::locate_project).
+    pub project: Option<String>,
     /// The id that a prompt and the reply to it share, if the agent sends one.
     pub turn_id: Option<String>,
     /// The prompt or the reply. Empty for other events.

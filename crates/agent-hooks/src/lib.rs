@@ -4,8 +4,14 @@
 mod agent;
 mod event;
 mod handler;
+mod notes;
+mod project;
+mod projects;
 mod session;
+mod statement;
 
 pub use agent::Agent;
 pub use event::{HookEvent, HookKind, SessionBeginning};
 pub use handler::{AgentHooks, HookAnswer, HookOptions, PromptPreview};
+pub use project::locate_project;
+pub use projects::{Project, Projects};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use memory_engine::{EnrichmentOptions, Kind, MemoryEngine, Record, ScanQuery, Scope};
+use memory_engine::{EnrichmentOptions, Kind, MemoryEngine, RecallOptions, Record, ScanQuery, Scope};
 use memory_engine_agent_hooks::{Agent, AgentHooks, HookAnswer, HookOptions};
 use serde_json::{Value, json};
 
@@ -16,7 +16,9 @@ struct Hooks {
 impl Hooks {
     async fn new() -> Self {
         let enrichment = EnrichmentOptions::rules().unwrap();
-        let engine = MemoryEngine::builder().in_memory().enrichment(enrichment).build().await.unwrap();
+        let builder = MemoryEngine::builder().in_memory().enrichment(enrichment);
+        let patient = RecallOptions::default().with_deadline(Duration::from_secs(20));
+        let engine = builder.recall_options(patient).build().await.unwrap();
         let mut options = HookOptions::default();
         // A busy machine has to load the dictionaries first.
         options.deadline = Duration::from_secs(20);
