@@ -9,7 +9,7 @@ use std::{
     str::FromStr,
 };
 
-use memory_engine_core::{Error, Result};
+use memory_engine_core::{ContentHash, Error, Result};
 
 #[cfg(feature = "sqlite")]
 pub(crate) use memory_engine_sqlite::DatabaseFile;
@@ -60,6 +60,9 @@ pub(crate) enum DatabaseLocation {
     /// stored.
     Unknown(UnknownAddress),
 }
+
+/// Number of hexadecimal digits of [`Database::location_hash`].
+const LOCATION_HASH_DIGITS: usize = 16;
 
 /// A location that this build can open.
 pub(crate) enum Location {
@@ -192,6 +195,26 @@ impl From<&Path> for Database {
     fn from(path: &Path) -> Self {
         Self::file(path)
     }
+}
+
+impl Database {
+    /// Returns a short hash of the location, without a key or a password. Two processes of one machine get the same
+    /// hash for the same file, and for addresses with the same host, port and database.
+    pub fn location_hash(&self) -> String {
+        let location = match self.path() {
+            Some(path) => absolute(path).to_string_lossy().into_owned(),
+            None => self.to_string(),
+        };
+        ContentHash::of(&location).to_string()[..LOCATION_HASH_DIGITS].to_owned()
+    }
+}
+
+/// Returns the absolute path of a file, which need not exist, without links in the path of its folder.
+fn absolute(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let resolved = path.canonicalize().ok();
+    resolved.or_else(|| Some(folder?.join(path.file_name()?))).unwrap_or(path)
 }
 
 impl fmt::Display for Database {

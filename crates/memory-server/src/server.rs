@@ -8,11 +8,13 @@ use std::{future::Future, time::Duration};
 
 use axum::{
     Router,
-    http::{HeaderName, HeaderValue, Request, header::AUTHORIZATION},
-    middleware::from_fn,
+    extract::{Request as AnyRequest, State},
+    http::{HeaderName, HeaderValue, Request, StatusCode, header::AUTHORIZATION},
+    middleware::{Next, from_fn, from_fn_with_state},
+    response::{IntoResponse, Response},
 };
 use futures::future::join_all;
-use memory_engine::{Error, MemoryEngine, Result};
+use memory_engine::{Database, Error, MemoryEngine, Result};
 use tokio::net::TcpListener;
 use tower_http::{
     catch_panic::CatchPanicLayer,
@@ -41,6 +43,7 @@ use unread_body::finish_body;
 /// Time limit for background work after the time for requests is over.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const DATABASE: HeaderName = HeaderName::from_static("x-memory-database");
 
 /// The server: the parts that a program serves, behind one guard and one set of limits.
 #[derive(Debug)]
@@ -51,6 +54,7 @@ pub struct Server {
     limits: LimitsConfig,
     hosts: Vec<String>,
     origins: Vec<HeaderValue>,
+    database: Option<HeaderValue>,
     parts: Vec<ServerPart>,
     public_parts: Vec<ServerPart>,
 }
@@ -64,9 +68,17 @@ impl Server {
             limits: LimitsConfig::default(),
             hosts: Vec::new(),
             origins: Vec::new(),
+            database: None,
             parts: Vec::new(),
             public_parts: Vec::new(),
         }
+    }
+
+    /// Sets the database of the engine. A request that expects another one, by the hash of its location in the header
+    /// `X-Memory-Database`, gets the status 421.
+    pub fn database(mut self, database: &Database) -> Self {
+        self.database = database.location_hash().parse().ok();
+        self
     }
 
     /// Sets the limits of requests. Default: [`LimitsConfig::default`].
@@ -180,7 +192,7 @@ impl Server {
     /// Returns the routes, to be served or nested. `/health`, `/ready` and `/openapi.json` require no key and have no
     /// limits.
     pub fn router(self) -> Router {
-        let Self { engine, guard, limits, hosts, origins, parts, public_parts } = self;
+        let Self { engine, guard, limits, hosts, origins, database, parts, public_parts } = self;
         let limits = Limits::new(&limits);
         let (health, section) = health::routes(engine).finish();
         let mut sections = vec![section, openapi::section()];
@@ -208,6 +220,7 @@ impl Server {
         let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
         // A request passes the last layer first.
         router
+            .layer(from_fn_with_state(database, check_database))
             .layer(from_fn(finish_body))
             .layer(CatchPanicLayer::new())
             .layer(TraceLayer::new_for_http().make_span_with(span))
@@ -218,6 +231,17 @@ impl Server {
                 HeaderName::from_static("x-api-key"),
                 HeaderName::from_static("x-memory-key"),
             ]))
+    }
+}
+
+/// Refuses a request for another database, before anything is stored in this one.
+async fn check_database(State(database): State<Option<HeaderValue>>, request: AnyRequest, next: Next) -> Response {
+    match (&database, request.headers().get(DATABASE)) {
+        (Some(own), Some(expected)) if own != expected => {
+            let message = "this server serves another database than the one that the request expects";
+            Fault::new(StatusCode::MISDIRECTED_REQUEST, message).into_response()
+        }
+        _ => next.run(request).await,
     }
 }
 

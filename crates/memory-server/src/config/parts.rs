@@ -105,7 +105,7 @@ impl Default for DeletionsConfig {
 pub struct HooksConfig {
     /// True if the hooks are served. Default: true.
     pub enabled: bool,
-    /// Maximum number of tokens of the context at the start of a session, from 100. Default: 1200.
+    /// Maximum number of tokens of the context at the start of a session, from 100. Default: 400.
     pub opening_tokens: usize,
     /// Maximum number of memories for a prompt. Default: 5.
     pub max_memories: usize,
@@ -120,7 +120,7 @@ impl Default for HooksConfig {
     fn default() -> Self {
         Self {
             enabled: true,
-            opening_tokens: 1200,
+            opening_tokens: 400,
             max_memories: Injector::DEFAULT_LIMIT,
             max_chars: None,
             deadline_ms: 1000,

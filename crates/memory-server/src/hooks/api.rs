@@ -18,13 +18,14 @@ use super::state::HooksState;
 use crate::{
     access::Access,
     fault::Fault,
-    headers::{UserHeader, user_scope},
+    headers::{UserHeader, header_text, user_scope},
     openapi::{ApiOperation, Routes},
-    request::UrlQuery,
+    request::{UrlQuery, non_empty},
 };
 
 const DEGRADED_HEADER: &str = "x-memory-degraded";
 const SERVER_HEADER: &str = "x-memory-server";
+const PROJECT_HEADER: &str = "x-memory-project";
 
 pub(super) fn routes() -> Routes<Arc<HooksState>> {
     let hook = ApiOperation::new(
@@ -34,6 +35,7 @@ pub(super) fn routes() -> Routes<Arc<HooksState>> {
     let hook = hook
         .query::<HookQuery>()
         .headers::<UserHeader>()
+        .headers::<ProjectHeader>()
         .body::<Map<String, Value>>()
         .answer::<Map<String, Value>>()
         .response_headers::<AnswerHeaders>();
@@ -50,8 +52,19 @@ struct HookQuery {
     /// The user. Default: the only user of the key, or the user of the configuration.
     #[serde(default)]
     user_id: String,
+    /// The name of the project. Default: one made of the folder that the body names.
+    #[serde(default)]
+    project: String,
     /// The event: session-start, user-prompt, stop or session-end. Default: the one that the body names.
     event: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes a header")]
+struct ProjectHeader {
+    /// The name of the project, percent-encoded. It takes precedence over the URL.
+    #[schemars(rename = "X-Memory-Project")]
+    project: Option<String>,
 }
 
 #[derive(JsonSchema)]
@@ -77,7 +90,9 @@ async fn handle(
     let input: Value = serde_json::from_slice(&body)
         .map_err(|error| Fault::bad_request(format!("the body is not JSON: {error}; send the object of the hook")))?;
     let kind = query.event.as_deref().map(HookKind::from_name).transpose()?;
-    let event = agent.parse(kind, &input)?;
+    let mut event = agent.parse(kind, &input)?;
+    let named = header_text(&headers, PROJECT_HEADER)?.or_else(|| non_empty(&query.project).map(str::to_owned));
+    event.project = named.or(event.project);
     let scope = user_scope(&access, &headers, &query.user_id, &hooks.default_user)?;
     let answer = hooks.handler.handle(&scope, &event).await;
     let mut response = Json(agent.response(&event, &answer)).into_response();

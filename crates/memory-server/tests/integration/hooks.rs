@@ -7,7 +7,7 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderMap, Request, StatusCode},
 };
-use memory_engine::{MemoryEngine, ScanQuery, Scope};
+use memory_engine::{Database, Kind, MemoryEngine, ScanQuery, Scope};
 use memory_engine_server::{Access, ApiKey, Guard, HookOptions, Hooks, KeyRing, Server};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -24,11 +24,14 @@ async fn engine() -> MemoryEngine {
 
 fn open_router(engine: &MemoryEngine) -> Router {
     let guard = Guard::open(Access::tenant("everybody", "default").unwrap());
+    Server::new(engine.clone(), guard).hooks(hooks(engine).with_user("lin")).router()
+}
+
+fn hooks(engine: &MemoryEngine) -> Hooks {
     let mut options = HookOptions::default();
     // A busy machine has to load the dictionaries first.
     options.deadline = Duration::from_secs(20);
-    let hooks = Hooks::new(engine.clone()).with_options(options).with_user("lin");
-    Server::new(engine.clone(), guard).hooks(hooks).router()
+    Hooks::new(engine.clone()).with_options(options)
 }
 
 async fn post(router: &Router, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
@@ -54,7 +57,8 @@ async fn prompt(router: &Router, path: &str, headers: &[(&str, &str)], session: 
 
 async fn stored_texts(engine: &MemoryEngine, user: &str) -> Vec<String> {
     let found = engine.history().timeline(&Scope::user(user).unwrap(), &ScanQuery::newest(50)).await.unwrap();
-    found.records.into_iter().map(|record| record.text).collect()
+    let turns = found.records.into_iter().filter(|record| record.kind == Kind::TURN);
+    turns.map(|record| record.text).collect()
 }
 
 #[tokio::test]
@@ -104,7 +108,7 @@ async fn a_key_reaches_its_users_only() {
     let key = ApiKey::generate();
     let access = Access::tenant("laptop", "default").unwrap().only_users(["mei"]).unwrap();
     let guard = Guard::keys(KeyRing::default().with_key(&key, access));
-    let router = Server::new(engine.clone(), guard).hooks(Hooks::new(engine.clone())).router();
+    let router = Server::new(engine.clone(), guard).hooks(hooks(&engine)).router();
     let bearer = format!("Bearer {}", key.reveal());
     let authorization = ("authorization", bearer.as_str());
     assert_eq!(prompt(&router, "/hooks/codex", &[], "s", "no key").await.status, StatusCode::UNAUTHORIZED);
@@ -157,4 +161,55 @@ async fn a_memory_is_one_line_of_the_opening_in_every_format() {
         assert!(lines.len() == 1 && lines[0].contains("sailing trip"), "{agent}: {opening}");
         assert!(!opening.contains('\u{202e}'), "{agent}: {opening}");
     }
+}
+
+#[tokio::test]
+async fn a_session_continues_at_another_server_of_the_database() {
+    let engine = engine().await;
+    let (first, second) = (open_router(&engine), open_router(&engine));
+    prompt(&first, "/hooks/claude-code", &[], "old", "The office printer is called Marvin.").await;
+    let answer = prompt(&first, "/hooks/claude-code", &[], "s", "What is the printer called?").await;
+    assert!(answer.body.to_string().contains("Marvin"));
+    let again = prompt(&second, "/hooks/claude-code", &[], "s", "Is the printer called by a name?").await;
+    assert!(!again.body.to_string().contains("Marvin"), "{}", again.body);
+}
+
+#[tokio::test]
+async fn projects_are_those_of_the_header_then_of_the_url_then_of_the_folder() {
+    let engine = engine().await;
+    let router = open_router(&engine);
+    let projects = async || {
+        let found = engine.history().timeline(&Scope::user("lin").unwrap(), &ScanQuery::newest(50)).await.unwrap();
+        let turn = found.records.into_iter().find(|record| record.kind == Kind::TURN).unwrap();
+        turn.scope.project().unwrap().to_owned()
+    };
+    let header = ("x-memory-project", "%E5%95%86%E5%9F%8E");
+    for (path, headers, expected) in [
+        ("/hooks/codex?project=url", &[header][..], "商城"),
+        ("/hooks/codex?project=url", &[], "url"),
+        ("/hooks/codex", &[], "root-"),
+    ] {
+        prompt(&router, path, headers, "s", &format!("A remark for {expected}.")).await;
+        assert!(projects().await.starts_with(expected), "{expected}");
+    }
+    let answer = prompt(&router, "/hooks/codex?project=url", &[], "t", "Which remark was there?").await;
+    let text = answer.body.to_string();
+    assert!(text.contains("for url") && !text.contains("商城") && !text.contains("root-"), "{text}");
+}
+
+#[tokio::test]
+async fn a_request_for_another_database_is_refused_and_stores_nothing() {
+    let engine = engine().await;
+    let guard = Guard::open(Access::tenant("everybody", "default").unwrap());
+    let database = Database::file("mine.db");
+    let router = Server::new(engine.clone(), guard).hooks(Hooks::new(engine.clone()).with_user("lin"));
+    let router = router.database(&database).router();
+    let other = Database::file("other.db").location_hash();
+    let refused = prompt(&router, "/hooks/codex", &[("x-memory-database", &other)], "s", "one").await;
+    assert_eq!(refused.status, StatusCode::MISDIRECTED_REQUEST);
+    assert!(refused.body["detail"].as_str().unwrap().contains("another database"), "{}", refused.body);
+    let own = database.location_hash();
+    let accepted = prompt(&router, "/hooks/codex", &[("x-memory-database", &own)], "s", "two").await;
+    assert_eq!(accepted.status, StatusCode::OK);
+    assert_eq!(stored_texts(&engine, "lin").await.iter().filter(|text| *text == "one").count(), 0);
 }
