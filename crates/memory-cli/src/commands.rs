@@ -28,6 +28,7 @@ pub(crate) mod mcp;
 pub(crate) mod merge;
 pub(crate) mod migrate;
 pub(crate) mod models;
+pub(crate) mod projects;
 pub(crate) mod reindex;
 pub(crate) mod rekey;
 pub(crate) mod restore;

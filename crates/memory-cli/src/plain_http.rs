@@ -16,6 +16,11 @@ use tokio::net::TcpStream;
 /// Maximum number of bytes of a response.
 const MAX_RESPONSE_BYTES: usize = 4 << 20;
 
+/// The header with the hash of the database that a request expects.
+pub(crate) const DATABASE_HEADER: &str = "X-Memory-Database";
+/// The status of a server of another database.
+pub(crate) const MISDIRECTED: u16 = 421;
+
 /// The parts of the address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerAddress {
@@ -70,6 +75,13 @@ impl ServerAddress {
             listen.set_ip(loopback);
         }
         Self { authority: listen.to_string(), prefix: String::new() }
+    }
+
+    /// Returns true if the server is on this machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let host = self.authority.rsplit_once(':').map_or(self.authority.as_str(), |(host, _)| host);
+        let ip = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+        host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
     }
 
     pub(crate) async fn connect(&self) -> Result<TcpStream> {

@@ -12,7 +12,7 @@ mod interrupted_reindex;
 #[path = "integration/sample_store.rs"]
 mod sample_store;
 
-use std::env;
+use std::{env, io::Write, process::Stdio};
 
 use cli_fixture::{CliFixture, CommandOutput, TURNS};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -111,6 +111,7 @@ fn main() {
         migrate_and_doctor_on_postgres,
         copy_to_postgres_and_back,
         backup_restore_and_merge_on_postgres,
+        projects_are_kept_apart_on_postgres,
         cases_are_tested_on_postgres,
         killed_digest_can_be_completed,
         killed_reindex_can_be_completed,
@@ -136,6 +137,31 @@ fn commands_work_on_postgres(server: &Server) {
     let by_word = cli.run_with(&[("DATABASE_URL", &server.url)], &["stats", "--db", "postgres", "--json"]);
     assert_eq!(server.assert_no_secret(by_word).json()["records"], 4);
     assert!(!cli.path("memory.db").exists(), "no file is created");
+}
+
+/// Sends a prompt to `memory hook` without a server, and returns its answer.
+fn prompt_in(server: &Server, cli: &CliFixture, folder: &str, session: &str, prompt: &str) -> String {
+    let mut command = cli.command(&["hook", "user-prompt", "--agent", "codex", "--user", "lin"]);
+    let command = command.env("MEMORY_DB", &server.url).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let input = serde_json::json!({"session_id": session, "cwd": folder, "prompt": prompt}).to_string();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let answer = CommandOutput::of(child.wait_with_output().unwrap());
+    server.assert_no_secret(answer).ok()
+}
+
+fn projects_are_kept_apart_on_postgres(server: &Server) {
+    let cli = CliFixture::new();
+    server.run(&cli, &["migrate", "up"]).ok();
+    prompt_in(server, &cli, "/none/shop", "s1", "The deploy command is make ship. Never yarn.");
+    prompt_in(server, &cli, "/none/shop", "s1", "我对花生过敏。");
+    let own = prompt_in(server, &cli, "/none/shop", "s2", "What is the deploy command?");
+    assert!(own.contains("make ship") && own.contains("Never yarn"), "{own}");
+    assert_eq!(prompt_in(server, &cli, "/none/blog", "s3", "What is the deploy command?").trim(), "{}");
+    let personal = prompt_in(server, &cli, "/none/blog", "s4", "我对花生过敏吗？");
+    assert!(personal.contains("花生") && !personal.contains("yarn"), "{personal}");
+    let merged = server.run(&cli, &["projects", "--user", "lin", "--json"]).json();
+    assert_eq!(merged.as_array().unwrap().len(), 2, "{merged}");
 }
 
 fn cases_are_tested_on_postgres(server: &Server) {

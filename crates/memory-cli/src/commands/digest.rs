@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use memory_engine::Kind;
+use tokio::time::timeout;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
-    dead_letters,
+    background_digest, dead_letters,
     engine_options::EnrichmentArgs,
     output,
     report::ReportArgs,
@@ -32,12 +33,25 @@ pub(crate) struct DigestCommand {
     /// For example after an interrupted run.
     #[arg(long)]
     waiting: bool,
+    /// Do nothing if such a process runs, and end after two minutes
+    #[arg(long, hide = true)]
+    background: bool,
     #[command(flatten)]
     report: ReportArgs,
 }
 
 impl DigestCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
+        if !self.background {
+            return self.digest().await;
+        }
+        let Some(_lock) = background_digest::lock(&self.store.database.database()?) else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        timeout(background_digest::TIME_LIMIT, self.digest()).await.unwrap_or(Ok(ExitCode::SUCCESS))
+    }
+
+    async fn digest(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let options = self.enrichment.required_engine_options()?;
         let has_graph = options.graph.is_some();

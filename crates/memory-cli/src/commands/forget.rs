@@ -255,7 +255,7 @@ fn table(forgotten: &ForgetReport) -> String {
     table.to_string()
 }
 
-fn confirm(question: &str) -> Result<bool> {
+pub(super) fn confirm(question: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
         bail!("{question} There is no terminal to ask for confirmation; add --yes");
     }

@@ -2,7 +2,7 @@
 
 use std::{
     io::Read,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use memory_engine::{EnrichmentOptions, Scope, recall::Retrievers};
-use memory_engine_agent_hooks::{Agent, AgentHooks, HookAnswer, HookEvent, HookKind, HookOptions};
+use memory_engine_agent_hooks::{Agent, AgentHooks, HookAnswer, HookEvent, HookKind, HookOptions, locate_project};
 use memory_engine_intake::without_lone_surrogates;
 use memory_engine_server::local_zone;
 use serde_json::{Value, json};
@@ -18,16 +18,17 @@ use tokio::{sync::oneshot, time::timeout};
 
 use crate::{
     args::StoreArgs,
+    background_digest,
     database::{self, DatabaseArg},
     embedder::EmbedderArgs,
-    plain_http::{PlainRequest, ServerAddress},
+    plain_http::{DATABASE_HEADER, PlainRequest, ServerAddress},
     server::ConfigArgs,
 };
 
 /// The variable with the key of the server.
 pub(crate) const KEY_VARIABLE: &str = "MEMORY_TOKEN";
-/// The database if neither a database nor a server is named. It is not created.
-const DEFAULT_DATABASE: &str = "memory.db";
+/// The variables with the folder of the project that agents set for their hooks.
+const FOLDER_VARIABLES: [&str; 2] = ["CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR"];
 /// Time limit for connecting to a server.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(100);
 /// Time limit of the hook.
@@ -45,8 +46,8 @@ const MAX_INPUT_BYTES: u64 = 32 << 20;
 ///
 /// Reads JSON from standard input, and writes JSON to standard output. A running server answers it. If there is none,
 /// the command opens the database itself, searches by keywords, and
-/// stores prompts and replies; the next server or `memory digest` extracts facts from them. The exit code is 0 in any
-/// case, so that the agent goes on; a failure is reported on standard error.
+/// stores prompts and replies; after a reply it starts a process that extracts facts from them. The exit code is 0 in
+/// any case, so that the agent goes on; a failure is reported on standard error.
 #[derive(Debug, Args)]
 pub(crate) struct HookCommand {
     /// Event: session-start, user-prompt, stop or session-end
@@ -65,7 +66,7 @@ pub(crate) struct HookCommand {
     server: Option<String>,
     /// Database to open if no server answers
     ///
-    /// It is created if it does not exist. Default: memory.db, if it exists.
+    /// It is created if it does not exist. Default: that of the configuration, if it exists.
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, value_name = "FILE|URL")]
     db: Option<DatabaseArg>,
     /// Configuration file of the server
@@ -104,22 +105,32 @@ impl HookCommand {
     async fn answer(&self) -> Result<Value> {
         let input = read_input().await?;
         let value: Value = serde_json::from_str(&input).context("standard input is not JSON")?;
-        let event = self.agent.parse(Some(self.event), &value)?;
+        let mut event = self.agent.parse(Some(self.event), &value)?;
+        let folder = event.folder.clone().or_else(|| FOLDER_VARIABLES.iter().find_map(|name| std::env::var(name).ok()));
+        event.project = folder.map(|folder| locate_project(Path::new(&folder))).or(event.project);
         let began = Instant::now();
-        let server_timeout = if self.db.is_some() { SERVER_TIMEOUT } else { TIMEOUT };
+        let database = self.database().await?;
+        let server_timeout = if database.is_some() { SERVER_TIMEOUT } else { TIMEOUT };
         let no_server = match self.server_address()? {
-            Some(address) => match timeout(server_timeout, self.ask_server(&address, input.as_bytes())).await {
-                Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(error)) => Some(error),
-                Err(_) => Some(anyhow!("{} does not answer", address.authority)),
-            },
+            Some(address) => {
+                let asked = self.ask_server(&address, input.as_bytes(), &event, database.as_ref());
+                match timeout(server_timeout, asked).await {
+                    Ok(Ok(answer)) => return Ok(answer),
+                    Ok(Err(error)) => Some(error),
+                    Err(_) => Some(anyhow!("{} does not answer", address.authority)),
+                }
+            }
             None => None,
         };
-        match (self.database().await?, no_server) {
+        match (database, no_server) {
             (Some(database), _) => {
-                let answer = self.ask_database(database, &event, TIMEOUT.saturating_sub(began.elapsed())).await?;
+                let time_left = TIMEOUT.saturating_sub(began.elapsed());
+                let answer = self.ask_database(database.clone(), &event, time_left).await?;
                 if !answer.degraded.is_empty() {
                     report_line!("memory hook: {}", answer.degraded.join("; "));
+                }
+                if matches!(event.kind, HookKind::Reply | HookKind::SessionEnd) {
+                    background_digest::start(&database, &self.tenant, &self.user);
                 }
                 Ok(self.agent.response(&event, &answer))
             }
@@ -142,7 +153,13 @@ impl HookCommand {
     }
 
     /// Returns the answer of a server.
-    async fn ask_server(&self, address: &ServerAddress, input: &[u8]) -> Result<Value> {
+    async fn ask_server(
+        &self,
+        address: &ServerAddress,
+        input: &[u8],
+        event: &HookEvent,
+        database: Option<&DatabaseArg>,
+    ) -> Result<Value> {
         let connection = timeout(CONNECT_TIMEOUT, address.connect()).await;
         let connection = connection.with_context(|| format!("{} does not accept connections", address.authority))??;
         let mut headers = vec![("Content-Type", "application/json".to_owned()), ("X-User-Id", escaped(&self.user))];
@@ -150,11 +167,18 @@ impl HookCommand {
         if !offset.is_zero() {
             headers.push(("X-Timezone", offset.to_string()));
         }
+        if let Some(project) = &event.project {
+            headers.push(("X-Memory-Project", escaped(project)));
+        }
+        // A server of this machine at the same address may be that of another database.
+        if let Some(database) = database.filter(|_| address.is_loopback()) {
+            headers.push((DATABASE_HEADER, database.database()?.location_hash()));
+        }
         if let Ok(key) = std::env::var(KEY_VARIABLE) {
             headers.push(("Authorization", format!("Bearer {}", key.trim())));
         }
-        let event = self.event.name().map(|event| format!("?event={event}")).unwrap_or_default();
-        let path = format!("/hooks/{}{event}", self.agent.as_str());
+        let name = self.event.name().map(|event| format!("?event={event}")).unwrap_or_default();
+        let path = format!("/hooks/{}{name}", self.agent.as_str());
         let request = PlainRequest { method: "POST", path: &path, headers, body: input.to_vec() };
         let response = address.send(connection, request).await?;
         if response.status != 200 {
@@ -169,12 +193,12 @@ impl HookCommand {
         serde_json::from_slice(&response.body).context("the server's answer is not JSON")
     }
 
-    /// Returns the database to open: the one that is named, or the default one if it exists.
+    /// Returns the database to open: the one that is named, or that of the server's configuration if it exists.
     async fn database(&self) -> Result<Option<DatabaseArg>> {
         if let Some(database) = &self.db {
             return Ok(Some(database.clone()));
         }
-        let default: DatabaseArg = DEFAULT_DATABASE.parse()?;
+        let default: DatabaseArg = ConfigArgs::from_file(self.config.clone()).load()?.config.db.parse()?;
         let exists = database::require_database(&default.database()?).await.is_ok();
         Ok(exists.then_some(default))
     }

@@ -8,6 +8,7 @@ use memory_engine_server::Config;
 use tokio::net::TcpListener;
 
 use crate::{
+    database::DatabaseArg,
     log::Log,
     server::{self, ConfigArgs},
     settings::Settings,
@@ -46,7 +47,8 @@ pub(super) async fn serve(
     let settings = Settings::load()?;
     let engine = server::open(config).await?;
     server::load_dictionaries(&engine);
-    let server = config.server(&engine, |name| settings.get(name))?;
+    let database = config.db.parse::<DatabaseArg>()?.database()?;
+    let server = config.server(&engine, |name| settings.get(name))?.database(&database);
     let open = if server.is_open() { ", without keys" } else { "" };
     tracing::info!(part = "serve", "listening on http://{}{open}", listener.local_addr()?);
     on_ready()?;

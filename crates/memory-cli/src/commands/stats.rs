@@ -93,6 +93,10 @@ fn describe(
             serving.vectors, serving.space, second.vectors, second.space
         );
     }
+    if !stats.backlog.is_empty() {
+        text += "\nqueued jobs are done by `memory digest --waiting --digest rules`, by a running `memory serve`, and \
+                 after the next reply of an agent with hooks";
+    }
     for (job, count) in &stats.given_up {
         text += &format!("\n{}", dead_letters::describe(*job, *count, reasons.get(job)));
     }

@@ -7,18 +7,20 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use memory_engine::Database;
 use tokio::net::TcpListener;
 
 use super::serve::serve;
 use crate::{
+    database::DatabaseArg,
     log::Log,
-    plain_http::{PlainRequest, ServerAddress},
+    plain_http::{DATABASE_HEADER, MISDIRECTED, PlainRequest, ServerAddress},
     server::ConfigArgs,
 };
 
 /// Open the inspector, a web page that shows the memories of a database.
 ///
-/// Serves the memory like `memory serve` until Ctrl-C, and opens the page in the browser. If a server of this memory
+/// Serves the memory like `memory serve` until Ctrl-C, and opens the page in the browser. If a server of this database
 /// already listens at the address, the page of that server is opened. Options and configuration are those of
 /// `memory serve`.
 #[derive(Debug, Args)]
@@ -44,6 +46,14 @@ impl UiCommand {
             }
             Err(error) if error.kind() == ErrorKind::AddrInUse => {
                 let address = ServerAddress::local(config.listen);
+                let database = config.db.parse::<DatabaseArg>()?.database()?;
+                if serves_another(&address, &database).await {
+                    bail!(
+                        "a server of another database listens on {}; choose another address, as in --listen \
+                         127.0.0.1:8766",
+                        config.listen
+                    );
+                }
                 if !has_inspector(&address).await {
                     bail!(
                         "another program listens on {}; choose another address, as in --listen 127.0.0.1:8766",
@@ -66,6 +76,14 @@ impl UiCommand {
         }
         Ok(())
     }
+}
+
+/// Returns true if the server at an address says that it serves another database.
+async fn serves_another(address: &ServerAddress, database: &Database) -> bool {
+    let headers = vec![(DATABASE_HEADER, database.location_hash())];
+    let request = PlainRequest { method: "GET", path: "/health", headers, body: Vec::new() };
+    let Ok(stream) = address.connect().await else { return false };
+    address.send(stream, request).await.is_ok_and(|response| response.status == MISDIRECTED)
 }
 
 /// Returns true if a server with the inspector answers at an address.

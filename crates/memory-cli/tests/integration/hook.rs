@@ -47,7 +47,7 @@ fn without_a_server_it_opens_the_database() {
     let second = hook(&cli, &arguments, &prompt("friday", "测试数据库的端口是多少？")).json();
     assert!(context(&second).contains("5544"), "{second}");
     let stats = cli.run(&["stats", "--db", "m.db", "--user", "小林", "--json"]).json();
-    assert_eq!(stats["records"], 3);
+    assert_eq!(stats["kinds"]["turn"], 3);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_running_server_answers() {
     let second = hook(&cli, &arguments, &prompt("t", "Which port has the test database?")).json();
     assert!(context(&second).contains("5544"), "{second}");
     // Both are in the database of the server.
-    assert_eq!(cli.run(&["stats", "--user", "小林", "--json"]).json()["records"], 2);
+    assert_eq!(cli.run(&["stats", "--user", "小林", "--json"]).json()["kinds"]["turn"], 2);
 }
 
 #[test]
@@ -151,4 +151,92 @@ fn a_wrong_command_line_does_not_end_with_the_code_that_stops_agents() {
         assert_eq!(cli.command(arguments).output().unwrap().status.code(), Some(1), "{arguments:?}");
     }
     assert_eq!(cli.command(&["stats", "--nonsense"]).output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn work_trees_share_a_project_and_other_repositories_do_not() {
+    let cli = CliFixture::new();
+    let root = cli.path("repositories");
+    let folder = |path: &str| {
+        let folder = root.join(path);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder.to_str().unwrap().to_owned()
+    };
+    let (source, other) = (folder("shop/src"), folder("blog"));
+    folder("shop/.git/worktrees/fix");
+    std::fs::write(root.join("shop/.git/worktrees/fix/commondir"), "../..").unwrap();
+    let work_tree = folder("shop-fix");
+    let git = format!("gitdir: {}", root.join("shop/.git/worktrees/fix").display());
+    std::fs::write(root.join("shop-fix/.git"), git).unwrap();
+    let ask = |arguments: &[&str], folder: &str, session: &str, text: &str| {
+        let input = json!({"session_id": session, "cwd": folder, "prompt": text});
+        let answer = hook(&cli, &[&["user-prompt", "--agent", "codex"], arguments].concat(), &input);
+        context(&answer.json()).to_owned()
+    };
+    let served =
+        RunningServer::start_as(cli.command(&[]).env("MEMORY_EMBEDDER", "hash"), &["serve", "--db", "served.db"]);
+    let url = format!("http://{}", served.address);
+    for arguments in [["--db", "m.db"], ["--server", &url]] {
+        ask(&arguments, &source, "s1", "The deploy command is make ship. Never yarn.");
+        let answer = ask(&arguments, &work_tree, "s2", "How do we run the deploy command?");
+        assert!(answer.contains("make ship") && answer.contains("Never yarn"), "{arguments:?}: {answer}");
+        assert_eq!(ask(&arguments, &other, "s3", "How do we run the deploy command?"), "", "{arguments:?}");
+    }
+    let listed = cli.run(&["projects", "--db", "m.db", "--json"]).json();
+    let ids = listed.as_array().unwrap().iter().map(|project| project["id"].as_str().unwrap());
+    let of_shop: Vec<&str> = ids.filter(|id| id.starts_with("shop-")).collect();
+    let [id] = of_shop[..] else { panic!("{listed}") };
+    cli.run(&["projects", "rename", id, "web shop", "--db", "m.db"]).ok();
+    assert!(cli.run(&["projects", "--db", "m.db"]).ok().contains("web-shop"));
+    let refused = cli.run(&["projects", "merge", "web-shop", "nest", "--db", "m.db"]);
+    assert!(refused.stderr.contains("there is no project nest"), "{}", refused.stderr);
+    let refused = cli.run(&["projects", "forget", "web-shop", "--db", "m.db"]);
+    assert!(refused.stderr.contains("--yes"), "{}", refused.stderr);
+    cli.run(&["projects", "forget", "web-shop", "--yes", "--db", "m.db"]).ok();
+    assert_eq!(ask(&["--db", "m.db"], &source, "s4", "How do we run the deploy command?"), "");
+}
+
+#[test]
+fn without_a_server_facts_are_extracted_after_a_reply() {
+    let cli = CliFixture::new();
+    let arguments = |event: &'static str| [event, "--agent", "claude-code", "--db", "m.db", "--user", "lin"];
+    let input = json!({"session_id": "s", "cwd": "/tmp/shop", "prompt": "My sister Olga lives in Turku."});
+    hook(&cli, &arguments("user-prompt"), &input).ok();
+    let waiting = cli.run(&["stats", "--db", "m.db", "--user", "lin"]).ok();
+    assert!(waiting.contains("queued for facts") && waiting.contains("memory digest --waiting"), "{waiting}");
+    hook(&cli, &arguments("stop"), &json!({"session_id": "s", "cwd": "/tmp/shop", "last_assistant_message": "Noted."}));
+    let began = Instant::now();
+    let mut facts = String::new();
+    while began.elapsed() < Duration::from_secs(90) && !facts.contains("Turku") {
+        facts = cli.run(&["facts", "--db", "m.db", "--user", "lin"]).stdout;
+    }
+    assert!(facts.contains("Turku"), "{facts}");
+}
+
+#[test]
+fn a_server_of_another_database_is_not_used() {
+    let cli = CliFixture::new();
+    let served =
+        RunningServer::start_as(cli.command(&[]).env("MEMORY_EMBEDDER", "hash"), &["serve", "--db", "served.db"]);
+    let url = format!("http://{}", served.address);
+    let arguments = ["user-prompt", "--server", &url, "--db", "mine.db"];
+    let answer = hook(&cli, &arguments, &json!({"session_id": "s", "prompt": "The office printer is called Marvin."}));
+    assert_eq!(answer.json()["stored"], true);
+    assert!(cli.run(&["export", "--db", "mine.db"]).ok().contains("Marvin"));
+    assert!(!cli.run(&["export", "--db", "served.db"]).ok().contains("Marvin"));
+    let page = cli.run(&["ui", "--no-open", "--listen", &served.address, "--db", "mine.db"]);
+    assert!(page.stderr.contains("a server of another database"), "{}", page.stderr);
+    let page = cli.run(&["ui", "--no-open", "--listen", &served.address, "--db", "served.db"]);
+    assert!(page.ok().contains("the inspector is at"));
+}
+
+#[test]
+fn an_empty_prompt_is_no_failure() {
+    let cli = CliFixture::new();
+    for (agent, expected) in [("claude-code", json!({})), ("cursor", json!({"continue": true}))] {
+        let input = json!({"session_id": "s", "conversation_id": "s", "prompt": ""});
+        let answer = hook(&cli, &["user-prompt", "--agent", agent, "--db", "m.db"], &input);
+        assert_eq!(answer.stderr, "", "{agent}");
+        assert_eq!(answer.json(), expected, "{agent}");
+    }
 }
