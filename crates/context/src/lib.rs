@@ -14,7 +14,7 @@ mod notice;
 mod phrase_pattern;
 mod plan;
 mod question;
-mod question_beside_paste;
+mod question_around_paste;
 mod rewrite;
 mod session_question;
 mod statements;
@@ -39,7 +39,7 @@ pub use list::MemoryList;
 pub use notice::RequestNotice;
 pub use plan::ContextPlan;
 pub use question::{asks_for_questions, is_question};
-pub use question_beside_paste::question_beside_paste;
+pub use question_around_paste::question_around_paste;
 pub use rewrite::{
     MAX_CONTEXT_CHARS, MAX_CONTEXT_MESSAGES, REWRITE_PROMPT, RewriteRequest, contextual_query, contextual_search_text,
     parse_rewrite, recent_conversation,

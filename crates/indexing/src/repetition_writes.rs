@@ -20,12 +20,18 @@ const MAX_READ_TURNS: usize = 1000;
 /// Maximum number of other messages of a session that are compared.
 const MAX_SESSION_TURNS: usize = 20;
 
+fn turn_was_deleted() -> Error {
+    Error::new(ErrorKind::Conflict, "put", "the turn that counts a message was deleted")
+}
+
 /// The writes of a batch that are counted instead, by their index, with the turn that counts them.
 type CountedWrites = BTreeMap<usize, RecordId>;
 
 impl IndexedStore {
     /// Writes records, and counts those that repeat a message of the day.
     pub(crate) async fn put_counted(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
+        // A turn that counts may lie outside of the scope, which must not tell its caller about it.
+        writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
         if self.find_counted(&writes).await?.is_empty() {
             return self.put(scope, writes).await;
         }
@@ -55,13 +61,11 @@ impl IndexedStore {
                 Some(turn) => Some(turn),
                 None => self.get(&write.record.scope.namespace(), *turn).await?,
             };
-            let deleted = || Error::new(ErrorKind::Conflict, "put", "the turn that counts a message was deleted");
-            let mut turn = turn.ok_or_else(deleted)?;
+            let mut turn = turn.ok_or_else(turn_was_deleted)?;
             count_repetition(&mut turn, STORED_PER_DAY as u64, write.record.occurred_at, write.record.id);
             turns.insert(turn.id, turn);
         }
         // The turn that counts a message may be in another session.
-        batch.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
         let scope = scope.user_name().map_or_else(|| scope.clone(), |_| scope.namespace());
         let stored = batch.len();
         batch.extend(turns.into_values().map(|turn| {
@@ -70,6 +74,9 @@ impl IndexedStore {
         }));
         let mut written = self.put(&scope, batch).await?;
         let turns = written.split_off(stored);
+        if turns.iter().any(|turn| matches!(turn.outcome, Outcome::Blocked(_))) {
+            return Err(turn_was_deleted());
+        }
         let mut written = written.into_iter();
         let result = |index: usize| match counted.get(&index) {
             None => written.next(),
@@ -87,12 +94,16 @@ impl IndexedStore {
         let mut counted_sessions: BTreeMap<&Scope, RecordId> = BTreeMap::new();
         for (index, write) in writes.iter().enumerate() {
             let record = &write.record;
-            if record.role == Some(Role::ASSISTANT) && record.kind == Kind::TURN {
+            let is_new = !matches!(write.mode, PutMode::Update { .. } | PutMode::Replica { .. });
+            if is_new && record.role == Some(Role::ASSISTANT) && record.kind == Kind::TURN {
                 counted.extend(counted_sessions.get(&record.scope).map(|turn| (index, *turn)));
             } else if is_user_turn(record) {
                 counted_sessions.remove(&record.scope);
-                let is_new = !matches!(write.mode, PutMode::Update { .. } | PutMode::Replica { .. });
-                if is_new && let Some(turn) = self.find_repeated(record).await? {
+                let says_more = writes.iter().any(|other| is_other_message(&other.record, record));
+                if is_new
+                    && !says_more
+                    && let Some(turn) = self.find_repeated(record).await?
+                {
                     counted.insert(index, turn);
                     counted_sessions.insert(&record.scope, turn);
                 }
@@ -148,4 +159,12 @@ impl IndexedStore {
         let turns = self.scan_unexpired(&record.scope, &query).await?.records;
         Ok(turns.iter().any(|turn| turn.content_hash() != record.content_hash()))
     }
+}
+
+/// Returns true if the user says something else in the same session.
+fn is_other_message(other: &Record, record: &Record) -> bool {
+    record.scope.session().is_some()
+        && is_user_turn(other)
+        && other.scope == record.scope
+        && other.content_hash() != record.content_hash()
 }

@@ -21,8 +21,8 @@ pub(crate) const STORED_PER_DAY: usize = 3;
 const MIN_WEIGHT: usize = 40;
 const LETTER_WEIGHT: usize = 2;
 const HAN_WEIGHT: usize = 5;
-/// Maximum number of users and of messages of a user whose turns are cached. Beyond it the cache is emptied, so that at
-/// most [`STORED_PER_DAY`] more are stored.
+/// Maximum number of users and of messages of a user whose turns are cached. Beyond it the cache is emptied, and up to
+/// [`STORED_PER_DAY`] more of each message are stored.
 const CACHE_MAX_USERS: usize = 1000;
 const CACHE_MAX_MESSAGES: usize = 10_000;
 
@@ -63,7 +63,7 @@ impl RepetitionCache {
         let mut turns = DayTurns { day, stored: BTreeMap::new() };
         records.filter(|turn| is_countable(turn) && turn.scope.namespace() == *user).for_each(|turn| turns.add(turn));
         let mut cache = self.0.lock();
-        if cache.len() >= CACHE_MAX_USERS {
+        if cache.len() >= CACHE_MAX_USERS && !cache.contains_key(user) {
             cache.clear();
         }
         cache.insert(user.clone(), turns);
@@ -77,7 +77,7 @@ impl RepetitionCache {
         if let Some(equal) = equal.filter(|ids| !ids.contains(&record.id)) {
             return Some(equal.clone());
         }
-        if turns.stored.len() >= CACHE_MAX_MESSAGES {
+        if turns.stored.len() >= CACHE_MAX_MESSAGES && !turns.stored.contains_key(&message_of(record)) {
             turns.stored.clear();
         }
         turns.add(record);

@@ -1,11 +1,10 @@
 //! The state of a session that no stored turn contains, as an entry of a ledger at the address of the session.
 
 use memory_engine_core::{
-    Clock, Kind, Outcome, PutMode, Record, RecordId, Result, Scope, Trust,
+    Clock, Error, ErrorKind, Kind, Outcome, PutMode, Record, RecordId, Result, Scope, Trust,
     retry::{WRITE_ATTEMPTS, retry_on},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::json;
 
 use crate::{engine::MemoryEngine, verbs::remember::CHANGED_MEANWHILE};
 
@@ -13,7 +12,7 @@ use crate::{engine::MemoryEngine, verbs::remember::CHANGED_MEANWHILE};
 const LEDGER: &str = "session";
 /// The metadata key of the state.
 const STATE: &str = "state";
-/// Maximum number of entries that a session has had. All but the last are deleted.
+/// Maximum number of ids that are tried for a session. Each deletion of the session uses up one.
 const MAX_ENTRIES: usize = 16;
 
 /// The states that one door keeps for its sessions. A state is stored at the address of the session, is exported and
@@ -35,7 +34,7 @@ impl SessionLedger {
     /// Returns the state of a session; the default one if it has none, or one that another version wrote.
     ///
     /// # Errors
-    /// The store's.
+    /// The store's error.
     pub async fn read<S: DeserializeOwned + Default>(self, engine: &MemoryEngine, address: &Scope) -> Result<S> {
         Ok(state_of(self.entry(engine, address).await?.as_ref()))
     }
@@ -44,7 +43,7 @@ impl SessionLedger {
     /// nothing if the change leaves the state as it is.
     ///
     /// # Errors
-    /// The store's.
+    /// The store's error.
     pub async fn update<S: DeserializeOwned + Default + Serialize + PartialEq + Clone>(
         self,
         engine: &MemoryEngine,
@@ -68,14 +67,16 @@ impl SessionLedger {
         stored: Option<Record>,
         state: &impl Serialize,
     ) -> Result<()> {
+        let state = serde_json::to_value(state)
+            .map_err(|error| Error::new(ErrorKind::Internal, "store", "the state is no JSON").with_source(error))?;
         if let Some(mut entry) = stored {
             let mode = PutMode::Update { revision: entry.revision };
-            entry.metadata.insert(STATE.into(), json!(state));
+            entry.metadata.insert(STATE.into(), state.clone());
             return engine.store(address, vec![entry], mode).await.map(drop);
         }
         for id in self.entry_ids(address) {
             let mut entry = new_entry(address, id, engine.settings().clock());
-            entry.metadata.insert(STATE.into(), json!(state));
+            entry.metadata.insert(STATE.into(), state.clone());
             let written = engine.store(address, vec![entry], PutMode::Create).await?;
             if !written.iter().any(|written| matches!(written.outcome, Outcome::Blocked(_))) {
                 return Ok(());

@@ -16,6 +16,7 @@ use crate::{args::DatabaseArgs, output, report::ReportArgs};
 /// A project is the repository or the folder in which an agent works. What is said in it belongs to it, unless it is
 /// about the person. A project is named by its id or by its shown name.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ProjectsCommand {
     #[command(subcommand)]
     action: Option<ProjectsAction>,
@@ -47,7 +48,7 @@ enum ProjectsAction {
     },
     /// Give a project another name to show
     Rename {
-        /// The project
+        /// Id or shown name of the project
         project: String,
         /// Its new name
         name: String,
@@ -65,7 +66,7 @@ enum ProjectsAction {
     },
     /// Delete the memories of a project for good
     Forget {
-        /// The project
+        /// Id or shown name of the project
         project: String,
         /// Do not ask for confirmation
         #[arg(long, short)]

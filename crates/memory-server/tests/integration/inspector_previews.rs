@@ -213,7 +213,7 @@ async fn the_previews_of_hooks_are_what_agents_get() {
     assert_eq!(preview["text"], hook("user-prompt", json!({ "session_id": "a2", "prompt": asked })).await);
     assert!(preview["text"].as_str().unwrap().contains("Biscuit"), "{preview}");
     assert!(opening["text"].as_str().unwrap().contains("emoji"), "{opening}");
-    assert_eq!((&opening["budget"]["unit"], &opening["budget"]["limit"]), (&json!("tokens"), &json!(1200)));
+    assert_eq!((&opening["budget"]["unit"], &opening["budget"]["limit"]), (&json!("tokens"), &json!(400)));
     let layers = opening["layers"].as_array().unwrap();
     let tokens = |layer: &Value, name: &str| layer[name].as_u64().unwrap();
     assert!(layers.iter().all(|layer| tokens(layer, "used") <= tokens(layer, "budget") + tokens(layer, "flowed")));

@@ -19,7 +19,7 @@ const texts = {
     more: ['Show 1 more', 'Show {n} more'], emptyTitle: 'Nothing is known yet',
     emptyText: 'Sentences appear here once a person talks with the assistant. Stored messages are read by “memory '
       + 'digest --digest rules”.',
-    cut: 'Only the first 500 facts are shown here. The view “Facts” has all.', facts: 'All facts, also former ones',
+    cut: 'Only the first 500 facts and 50 notes are shown here. The view “Facts” has all facts.', facts: 'All facts, also former ones',
     conversations: 'Conversations', corrected: 'The sentence was corrected.',
     retracted: 'It no longer counts.', undo: 'Restore it in “Undo”',
     deleted: ['1 record was deleted for good.', '{n} records were deleted for good.'],
@@ -28,7 +28,7 @@ const texts = {
   zh: {
     about: '关于 {user} 的 {n} 句话。', how: '点击一句话可以查看来源。标有“每次提示都有”的句子会随每条消息提供给模型，其他句子在需要时提供。', more: '再显示 {n} 条',
     emptyTitle: '还没有了解到什么', emptyText: '与助手对话之后，这里会出现句子。已存储的消息可用“memory digest --digest rules”读取。',
-    cut: '此处只显示前 500 条事实，“事实”视图中有全部。', facts: '全部事实，包括以前的', conversations: '对话', corrected: '这句话已改正。',
+    cut: '此处只显示前 500 条事实和 50 条笔记，“事实”视图中有全部事实。', facts: '全部事实，包括以前的', conversations: '对话', corrected: '这句话已改正。',
     retracted: '它不再生效。', undo: '可在“撤销”中恢复', deleted: '已永久删除 {n} 条记录。', traces: '仍有残留。请在“删除”中再次删除，那里会列出位置。',
   },
 };
@@ -45,7 +45,6 @@ export default function About({ owner, users }) {
 }
 
 function Person({ owner }) {
-  const t = useTexts(texts);
   const [done, setDone] = useState(null);
   const facts = useGet('/api/inspector/facts', { ...owner, limit: MAX_FACTS });
   const notes = useGet('/api/inspector/timeline', { ...owner, kind: 'note', inactive: 'false', limit: MAX_NOTES });
@@ -63,7 +62,7 @@ function Person({ owner }) {
   return html`<${ReviewQueue} owner=${owner} isShort onChanged=${reload} />
     ${done && html`<${Done} done=${done} owner=${owner} />`}
     <${Loaded} read=${whole}>${(parts) => html`<${Sentences} memories=${memoriesOf(...parts)} owner=${owner}
-      isCut=${parts[0].next_cursor !== null} onChanged=${changed} />`}<//>`;
+      isCut=${parts[0].next_cursor !== null || parts[1].next_cursor !== null} onChanged=${changed} />`}<//>`;
 }
 
 /** Returns the current facts, the notes and the rest of the core, each once, with the marks of the core. */

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use memory_engine_context::{
-    Action, IncomingMessage, InjectionDecision, MAX_CONTEXT_MESSAGES, question_beside_paste, weak_question,
+    Action, IncomingMessage, InjectionDecision, MAX_CONTEXT_MESSAGES, question_around_paste, weak_question,
 };
 use memory_engine_core::{
     ContentHash, Field, Filter, FilterValue, Kind, Op, Phrases, Record, RecordId, Result, Scope, Timestamp,
@@ -174,7 +174,7 @@ impl Injector {
     /// Recalls the memories that are relevant to the query. Of a message with a pasted text, what stands beside the
     /// text is searched for first, and the whole message if that finds nothing.
     async fn search(&self, scope: &Scope, query: RecallQuery, conversation: &[&str], recalled: &mut RecalledMemories) {
-        if let Some(question) = question_beside_paste(&query.text) {
+        if let Some(question) = question_around_paste(&query.text) {
             let asked = RecallQuery { text: question, ..query.clone() };
             self.search_text(scope, asked, conversation, recalled).await;
             if !recalled.relevant.is_empty() {

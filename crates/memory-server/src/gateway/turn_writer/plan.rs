@@ -167,7 +167,8 @@ impl WritePlan {
         let unstored = self.records.iter().find_map(|record| unstored.get(&record.id));
         TurnWriteOutcome {
             next_round: self.next_round,
-            replaces_none: self.replaces_none,
+            // A turn that is only counted takes no other one's place.
+            replaces_none: self.replaces_none || matches!(unstored, Some(Outcome::Counted)),
             former_exchange: self.former_exchange.clone(),
             counted_as: unstored.map_or("stored", |outcome| outcome.as_str()),
         }
