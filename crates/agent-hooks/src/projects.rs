@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use memory_engine::{
-    Error, ErrorKind, Forget, ForgetReport, MemoryEngine, ProjectEntry, PutMode, Result, Scope, Timestamp,
+    Error, ErrorKind, Forget, ForgetReport, MemoryEngine, PutMode, Result, Scope, Timestamp, store::ProjectEntry,
 };
 use serde::Serialize;
 

@@ -47,8 +47,8 @@ pub mod retention {
 
 pub use memory_engine_core::{
     Clock, Cursor, DamagedRecord, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Language, Op, Order,
-    Outcome, Page, ProjectEntry, PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock,
-    Timestamp, Trust, WriteResult, compare_numbers, retry,
+    Outcome, Page, PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp,
+    Trust, WriteResult, compare_numbers, retry,
 };
 pub use memory_engine_curation::{Forget, ForgetReport, ForgetText, LinkedTurns};
 pub use memory_engine_databases::Database;

@@ -4,8 +4,9 @@
 pub use memory_engine_core::{
     Adjacent, Basis, BlockReason, ContentHash, Cursor, Decision, DeletionReport, Done, Embedding, EmbeddingSpace,
     Failure, FoundRecord, Hit, Index, Job, JobQueue, MemoryRecordStore, Metric, MultiVector, Neighbor, Order, Outcome,
-    PackedTerms, Page, Pending, PeriodCount, Periods, PutMode, Record, RecordGroup, RecordStore, RecordWithTerms,
-    RemovalCounts, ScanQuery, Score, Source, Stats, StoreOptions, Terms, Ticket, Tombstone, Write, WriteResult,
+    PackedTerms, Page, Pending, PeriodCount, Periods, ProjectEntry, PutMode, Record, RecordGroup, RecordStore,
+    RecordWithTerms, RemovalCounts, ScanQuery, Score, Source, Stats, StoreOptions, Terms, Ticket, Tombstone, Write,
+    WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
