@@ -155,3 +155,16 @@ async fn a_message_that_is_sent_twice_counts_once_and_a_deleted_one_makes_room()
         assert_ne!(next, first);
     }
 }
+
+#[tokio::test]
+async fn a_message_in_a_batch_with_other_words_is_stored() {
+    for fixture in fixtures("batch").await {
+        for run in 0..3 {
+            fixture.say(&session(run), PROMPTS[0], "A report").await;
+        }
+        let turns = [Turn::user(PROMPTS[0]), Turn::assistant("The sensors are fine"), Turn::user("And the pump?")];
+        let written = fixture.memory.remember_all(&session("chat"), turns).await.unwrap();
+        let outcomes: Vec<_> = written.iter().map(|written| written.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Created; 3]);
+    }
+}
