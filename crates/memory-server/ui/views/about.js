@@ -19,7 +19,8 @@ const texts = {
     more: ['Show 1 more', 'Show {n} more'], emptyTitle: 'Nothing is known yet',
     emptyText: 'Sentences appear here once a person talks with the assistant. Stored messages are read by “memory '
       + 'digest --digest rules”.',
-    cut: 'Only the first 500 facts and 50 notes are shown here. The view “Facts” has all facts.', facts: 'All facts, also former ones',
+    cut: 'Only the first 500 facts and 50 notes are shown here. The view “Facts” has all facts.',
+    facts: 'All facts, also former ones',
     conversations: 'Conversations', corrected: 'The sentence was corrected.',
     retracted: 'It no longer counts.', undo: 'Restore it in “Undo”',
     deleted: ['1 record was deleted for good.', '{n} records were deleted for good.'],
