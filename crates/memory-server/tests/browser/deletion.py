@@ -159,7 +159,7 @@ def check_text(browser):
     request("POST", "/memories", body={"user_id": "anna", "infer": False, "messages": [
         {"role": "user", "content": "The locksmith Zubrowski changed the lock"},
         {"role": "user", "content": "Zubrowskians is a word of its own"},
-        {"role": "user", "content": "my old locker code is 4471-9023"}]})
+        {"role": "user", "content": "my old parcel number is 4471-9023"}]})
     inspector = browser.open("deletion", user_id="anna")
     page = inspector.page
     page.get_by_label("By text").check()
@@ -197,8 +197,8 @@ def check_text(browser):
     assert "已替换 1 条记录" in page.locator(".report").inner_text(), page.locator(".report").inner_text()
     assert len(request("GET", "/api/deletions/standing?user_id=anna").json["standing"]) == 1
     texts = [entry["text"] for entry in
-             request("GET", "/api/inspector/timeline?user_id=anna&limit=200").json["derived"]]
-    assert "my old locker code is [deleted]" in texts, texts
+             request("GET", "/api/inspector/timeline?user_id=anna&limit=200").json["entries"]]
+    assert "my old parcel number is [deleted]" in texts, texts
 
 
 def check_access():
