@@ -31,7 +31,7 @@ pub use embedding::{EmbeddingBackend, EmbeddingBackends};
 pub use indexed_text::indexed_text;
 pub use kept_out::KeptOutValue;
 pub use pages::Pages;
-pub use repetitions::{REPETITIONS, count_repetition, is_countable, repetitions};
+pub use repetitions::{MessageKey, REPETITIONS, count_repetition, is_countable, message_of, repetitions};
 pub use retention::{RetentionPolicy, RetentionRule, inherit_expiry, parse_time_to_live};
 pub use store::{IndexedStore, StoreSet};
 pub use turn::Turn;

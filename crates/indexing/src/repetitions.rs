@@ -30,8 +30,8 @@ const CACHE_MAX_MESSAGES: usize = 10_000;
 /// time and id of the `last` one.
 pub const REPETITIONS: &str = "repetitions";
 
-/// What a message says, and to whom: the agent, the speaker and the text.
-pub(crate) type Message = (Option<String>, Option<String>, ContentHash);
+/// The agent, the speaker and the text of a message. Two messages with the same key repeat each other.
+pub type MessageKey = (Option<String>, Option<String>, ContentHash);
 
 /// The stored turns of the current day, by user.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ pub(crate) struct RepetitionCache(Mutex<BTreeMap<Scope, DayTurns>>);
 #[derive(Debug)]
 struct DayTurns {
     day: Date,
-    stored: BTreeMap<Message, Vec<RecordId>>,
+    stored: BTreeMap<MessageKey, Vec<RecordId>>,
 }
 
 impl DayTurns {
@@ -69,7 +69,7 @@ impl RepetitionCache {
         cache.insert(user.clone(), turns);
     }
 
-    /// Returns the turns that are stored for a message, if it is to be counted. Otherwise adds its turn.
+    /// Returns the stored turns of a message if there are enough to count it. Otherwise adds the turn of this one.
     pub(crate) fn add_or_get(&self, user: &Scope, record: &Record) -> Option<Vec<RecordId>> {
         let mut cache = self.0.lock();
         let turns = cache.get_mut(user)?;
@@ -84,14 +84,15 @@ impl RepetitionCache {
         None
     }
 
-    pub(crate) fn set(&self, user: &Scope, message: Message, ids: Vec<RecordId>) {
+    pub(crate) fn set(&self, user: &Scope, message: MessageKey, ids: Vec<RecordId>) {
         if let Some(turns) = self.0.lock().get_mut(user) {
             turns.stored.insert(message, ids);
         }
     }
 }
 
-pub(crate) fn message_of(record: &Record) -> Message {
+/// Returns the key of the message of a turn.
+pub fn message_of(record: &Record) -> MessageKey {
     (record.scope.agent().map(str::to_owned), record.speaker.clone(), record.content_hash())
 }
 

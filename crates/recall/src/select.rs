@@ -4,7 +4,7 @@ use std::{cmp::Ordering, time::Duration};
 
 use memory_engine_context::{asks_for_questions, is_question};
 use memory_engine_core::{Kind, Record, RecordId, Result, Score, Timestamp};
-use memory_engine_indexing::repetitions;
+use memory_engine_indexing::{message_of, repetitions};
 use memory_engine_reranker::diversify;
 
 use crate::{
@@ -78,10 +78,8 @@ impl RecallRun<'_> {
 
 /// Removes the turns whose message another hit counts, so that a repeated message is found once.
 fn remove_counted(hits: &mut Vec<(RecallHit, Content)>) {
-    let message =
-        |record: &Record| (record.scope.agent().map(str::to_owned), record.speaker.clone(), record.content_hash());
     let counting = hits.iter().map(|(hit, _)| &hit.record).filter(|record| repetitions(record).is_some());
-    let counting: Vec<_> = counting.map(|record| (record.id, record.occurred_at, message(record))).collect();
+    let counting: Vec<_> = counting.map(|record| (record.id, record.occurred_at, message_of(record))).collect();
     if counting.is_empty() {
         return;
     }
@@ -90,7 +88,7 @@ fn remove_counted(hits: &mut Vec<(RecallHit, Content)>) {
         let is_counted_by = |(id, at, counted): &(RecordId, Timestamp, _)| {
             *id != record.id
                 && at.since(record.occurred_at).max(record.occurred_at.since(*at)) < DAY
-                && *counted == message(record)
+                && *counted == message_of(record)
         };
         record.kind != Kind::TURN || repetitions(record).is_some() || !counting.iter().any(is_counted_by)
     });
