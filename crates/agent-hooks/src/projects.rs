@@ -42,9 +42,15 @@ impl Projects {
     /// The store's.
     pub async fn list(&self) -> Result<Vec<Project>> {
         let mut projects: BTreeMap<String, Project> = BTreeMap::new();
+        // A project has a group for each session and kind, and its entry is read once.
+        let mut entries: BTreeMap<String, ProjectEntry> = BTreeMap::new();
         for group in self.engine.admin().record_groups(&self.user).await? {
             let Some(id) = group.scope.project().filter(|_| !group.kind.is_ledger()) else { continue };
-            let entry = self.canonical(id).await?;
+            let entry = match entries.get(id) {
+                Some(entry) => entry.clone(),
+                None => self.canonical(id).await?,
+            };
+            entries.insert(id.to_owned(), entry.clone());
             let project = projects.entry(entry.project.clone()).or_insert_with(|| Project {
                 name: entry.shown_name.unwrap_or_else(|| entry.project.clone()),
                 id: entry.project,

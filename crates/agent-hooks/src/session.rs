@@ -18,7 +18,7 @@ const MAX_INJECTED: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct HookScopes {
     pub(crate) user: Scope,
-    /// What is recalled: the project and the user's own memories, or all memories of the user.
+    /// The scope of a recall: the project and the user's own memories, or all memories of the user.
     pub(crate) readable: Scope,
     /// The session in all projects, which has its state.
     pub(crate) session: Scope,

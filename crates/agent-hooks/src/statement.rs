@@ -54,14 +54,14 @@ static INDEX: LazyLock<RegexIndex> = LazyLock::new(|| {
     RegexOptions::ignoring_case().index(&expressions, KEPT_BYTES).unwrap_or_else(|error| panic!("{error}"))
 });
 
-/// What a sentence is kept as.
+/// The class of a note that a sentence becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoteClass {
-    /// How work on a project is done.
+    /// A rule for the work on a project, such as "never npm".
     Convention,
-    /// What was decided, is set, or was learnt.
+    /// A decision, a setting or a lesson, with its reason.
     Decision,
-    /// About the person, whatever the project.
+    /// A sentence about the person, which holds in every project.
     Person,
 }
 
