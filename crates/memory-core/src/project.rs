@@ -14,7 +14,8 @@ use crate::{
 /// The metadata key of the entry.
 const ENTRY: &str = "project";
 
-/// What is stored about a project of a user. A project without an entry has the name of its scope and no members.
+/// The shown name and the members of a project of a user. A project without an entry has the name of its scope and no
+/// members.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProjectEntry {

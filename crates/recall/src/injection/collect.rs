@@ -171,8 +171,8 @@ impl Injector {
         options.with_deadline(options.deadline.min(remaining))
     }
 
-    /// Recalls the memories that are relevant to the query. Of a message with a pasted text, what stands beside the
-    /// text is searched for first, and the whole message if that finds nothing.
+    /// Recalls the memories that are relevant to the query. Of a message with a pasted text, the question
+    /// before or after it is searched for first, and the whole message if that finds nothing.
     async fn search(&self, scope: &Scope, query: RecallQuery, conversation: &[&str], recalled: &mut RecalledMemories) {
         if let Some(question) = question_around_paste(&query.text) {
             let asked = RecallQuery { text: question, ..query.clone() };
