@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::LazyLock};
 
 use memory_engine::context::is_backchannel;
-use memory_engine_text::{Macros, RegexIndex, RegexOptions, data, sentences};
+use memory_engine_text::{Macros, RegexIndex, RegexOptions, data, fenced_blocks, sentences};
 use serde::Deserialize;
 
 /// Maximum number of characters of a sentence that is kept as a note. A longer one is a pasted text.
@@ -12,7 +12,6 @@ const MAX_NOTE_CHARS: usize = 300;
 const KEPT_BYTES: usize = 8 << 20;
 /// The beginnings of a sentence that gives the reason of the one before it.
 const REASONS: [&str; 8] = ["reason:", "reason is", "because ", "why:", "原因", "理由", "因为", "由于"];
-const FENCES: [&str; 2] = ["```", "~~~"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -108,15 +107,11 @@ pub(crate) fn statements(words: &str) -> Vec<Statement> {
 
 /// Returns the lines of a text that are no code and no output of a program.
 pub(crate) fn prose(text: &str) -> String {
-    let mut is_fenced = false;
-    let mut kept: Vec<&str> = Vec::new();
-    for line in text.lines() {
-        if FENCES.iter().any(|fence| line.trim_start().starts_with(fence)) {
-            is_fenced = !is_fenced;
-        } else if !is_fenced && !kinds(line).contains(&RuleKind::Code) {
-            kept.push(line);
-        }
+    let mut without_blocks = text.to_owned();
+    for block in fenced_blocks(text).into_iter().rev() {
+        without_blocks.replace_range(block.range, "");
     }
+    let kept: Vec<&str> = without_blocks.lines().filter(|line| !kinds(line).contains(&RuleKind::Code)).collect();
     kept.join("\n").trim().to_owned()
 }
 

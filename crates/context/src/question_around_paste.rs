@@ -1,5 +1,7 @@
 //! The question before or after a pasted text.
 
+use memory_engine_text::fenced_blocks;
+
 use crate::{
     tokens::{EstimatedTokens, TokenCounter},
     weak_question::weak_question,
@@ -13,7 +15,6 @@ const MAX_OWN_BYTES: usize = 400;
 const MAX_OWN_LINES: usize = 3;
 /// Minimum length of a pasted text, as a multiple of the question about it.
 const MIN_PASTE_RATIO: usize = 3;
-const FENCES: [&str; 2] = ["```", "~~~"];
 const QUESTION_MARKS: [char; 2] = ['?', '？'];
 
 /// Returns what a person says before and after a text that they paste: the short paragraphs at the beginning and at the
@@ -74,46 +75,38 @@ fn count_own<'t>(paragraphs: impl Iterator<Item = &'t Paragraph<'t>>) -> usize {
 /// lines if a paste stands directly above them.
 fn paragraphs(text: &str) -> Vec<Paragraph<'_>> {
     let mut paragraphs = Vec::new();
-    let mut add = |from: usize, to: usize, is_code: bool| {
-        let text = text[from..to].trim();
+    let mut at = 0;
+    for block in fenced_blocks(text) {
+        split_prose(&text[at..block.range.start], &mut paragraphs);
+        paragraphs.push(Paragraph { text: text[block.range.clone()].trim(), is_code: true });
+        at = block.range.end;
+    }
+    split_prose(&text[at..], &mut paragraphs);
+    paragraphs
+}
+
+fn split_prose<'t>(text: &'t str, paragraphs: &mut Vec<Paragraph<'t>>) {
+    let mut add = |text: &'t str| {
+        let text = text.trim();
         if !text.is_empty() {
-            paragraphs.push(Paragraph { text, is_code });
+            paragraphs.push(Paragraph { text, is_code: false });
         }
     };
     let (mut start, mut end) = (0, 0);
-    let mut open_fence: Option<&str> = None;
     for line in text.split_inclusive('\n') {
         let line_start = end;
         end += line.len();
         let content = line.trim();
-        match open_fence {
-            Some(fence) if content.starts_with(fence) => {
-                add(start, end, true);
-                (start, open_fence) = (end, None);
+        if content.is_empty() || content.ends_with(QUESTION_MARKS) {
+            if text[start..line_start].trim().lines().count() > MAX_OWN_LINES {
+                add(&text[start..line_start]);
+                start = line_start;
             }
-            Some(_) => {}
-            None => {
-                let fence = FENCES.into_iter().find(|fence| content.starts_with(fence));
-                // A block on one line is an ordinary line.
-                let is_closed_at_once = fence.is_some_and(|fence| content[fence.len()..].contains(fence));
-                let is_question = content.ends_with(QUESTION_MARKS);
-                let is_below_paste = text[start..line_start].trim().lines().count() > MAX_OWN_LINES;
-                if fence.is_some() && !is_closed_at_once {
-                    add(start, line_start, false);
-                    (start, open_fence) = (line_start, fence);
-                } else if content.is_empty() || is_question {
-                    if is_below_paste {
-                        add(start, line_start, false);
-                        start = line_start;
-                    }
-                    add(start, end, false);
-                    start = end;
-                }
-            }
+            add(&text[start..end]);
+            start = end;
         }
     }
-    add(start, end, open_fence.is_some());
-    paragraphs
+    add(&text[start..]);
 }
 
 #[cfg(test)]

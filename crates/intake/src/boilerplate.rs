@@ -5,13 +5,10 @@ use std::{
     sync::LazyLock,
 };
 
-use memory_engine_text::{RegexIndex, RegexOptions, SharedRegex, data, join_lines};
+use memory_engine_text::{CodeRanges, RegexIndex, RegexOptions, SharedRegex, data, join_lines};
 use serde::Deserialize;
 
-use crate::{
-    code::CodeRanges,
-    pattern::{Pattern, valid},
-};
+use crate::pattern::{Pattern, valid};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

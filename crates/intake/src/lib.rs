@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod boilerplate;
-mod code;
 mod injected;
 mod message;
 mod pattern;

@@ -6,13 +6,10 @@ use std::{
     sync::LazyLock,
 };
 
-use memory_engine_text::{RegexOptions, SharedRegex, data};
+use memory_engine_text::{CodeRanges, RegexOptions, SharedRegex, data};
 use serde::Deserialize;
 
-use crate::{
-    code::CodeRanges,
-    pattern::{Pattern, valid},
-};
+use crate::pattern::{Pattern, valid};
 
 /// Number of bytes next to a tag that decide whether it is only mentioned.
 const NEIGHBORHOOD_BYTES: usize = 40;

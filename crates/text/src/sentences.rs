@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memory_engine_core::text::is_han;
 
-use crate::words::Words;
+use crate::{fenced_blocks, words::Words};
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -13,8 +13,6 @@ struct SentenceWords {
 }
 
 data!(DATA: SentenceWords = "en/sentences.toml");
-
-const FENCE: &str = "```";
 
 /// Rules that say where a sentence ends. A line break always ends one.
 #[derive(Debug, Clone, Copy)]
@@ -135,21 +133,13 @@ impl SentenceRules {
 pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(fence) = fence(text, at) {
-        split_prose(text, at..fence, &mut found);
-        let inside = fence + FENCE.len();
-        let close = text[inside..].find(FENCE).map_or(text.len(), |close| inside + close + FENCE.len());
-        push_trimmed(text, fence..close, &mut found);
-        at = close;
+    for block in fenced_blocks(text) {
+        split_prose(text, at..block.range.start, &mut found);
+        push_trimmed(text, block.range.clone(), &mut found);
+        at = block.range.end;
     }
     split_prose(text, at..text.len(), &mut found);
     found
-}
-
-/// Returns the position of the next code fence at the beginning of a line.
-fn fence(text: &str, from: usize) -> Option<usize> {
-    let begins_line = |at: &usize| text[from..*at].rsplit('\n').next().unwrap_or_default().trim().is_empty();
-    text[from..].match_indices(FENCE).map(|(at, _)| from + at).find(begins_line)
 }
 
 /// Adds a range without the white space at its ends, unless it is blank.

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use memory_engine_core::text::{is_han, normalize};
+use memory_engine_text::is_code_block;
 
 use crate::{
     data::{DataPattern, data},
@@ -128,7 +129,7 @@ pub(crate) fn normalise_sentence(masked: &str) -> String {
 
 /// Returns false for suppositions, code and lines of another speaker in a pasted dialogue. They state no facts.
 pub(super) fn may_state_facts(sentence: &str) -> bool {
-    !(DATA.unreal.is_match(sentence) || sentence.starts_with("```") || is_of_other_speaker(sentence))
+    !(DATA.unreal.is_match(sentence) || is_code_block(sentence) || is_of_other_speaker(sentence))
 }
 
 /// Returns true for a line of another speaker in a pasted dialogue.

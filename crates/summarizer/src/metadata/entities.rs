@@ -6,7 +6,7 @@ use memory_engine_core::{
     phrases::stands_alone,
     text::{is_han, normalize},
 };
-use memory_engine_text::{Words, sentences};
+use memory_engine_text::{Words, is_code_block, sentences};
 
 use crate::{
     data::{DataPattern, data},
@@ -98,7 +98,7 @@ fn institution_start(before: &str) -> usize {
 fn western_names(sentence: &str) -> impl Iterator<Item = Range<usize>> {
     let mut names: Vec<Range<usize>> = Vec::new();
     let mut previous_is_name = false;
-    let words = if sentence.starts_with("```") { Vec::new() } else { words(sentence) };
+    let words = if is_code_block(sentence) { Vec::new() } else { words(sentence) };
     let is_all_caps =
         sentence.chars().filter(|c| c.is_lowercase()).count() < sentence.chars().filter(|c| c.is_uppercase()).count();
     for (n, word) in words.iter().enumerate() {

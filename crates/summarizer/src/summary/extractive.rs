@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use memory_engine_context::is_question;
 use memory_engine_core::{Error, Language, Record, Result};
 use memory_engine_intake::without_injected;
-use memory_engine_text::{Words, sentences};
+use memory_engine_text::{Words, is_code_block, sentences};
 
 use crate::{
     data::data,
@@ -164,7 +164,7 @@ fn speaker_label(speaker: &str, language: Language) -> String {
 
 /// Returns false for code, data, links and sentences that are too long.
 fn is_prose(sentence: &str) -> bool {
-    let is_data = sentence.starts_with("```") || sentence.starts_with('[') || sentence.contains("://");
+    let is_data = is_code_block(sentence) || sentence.starts_with('[') || sentence.contains("://");
     !is_data && sentence.chars().count() <= SENTENCE_MAX_CHARS
 }
 
