@@ -83,13 +83,13 @@ async fn test_kill(killed: TestDatabase, undisturbed: TestDatabase, job: Job, po
 
     let memory = killed.open(None).await;
     story::write(&memory, job).await;
-    let before = memory.stats(&story::lin()).await.unwrap().backlog[&job];
+    let before = memory.stats(&story::lin()).await.unwrap().queued[&job];
     drop(memory);
     let address = killed.address();
     tokio::task::spawn_blocking(move || kill_at(&address, job, point)).await.unwrap();
 
     let memory = killed.open(None).await;
-    let remaining = memory.stats(&story::lin()).await.unwrap().backlog;
+    let remaining = memory.stats(&story::lin()).await.unwrap().queued;
     assert!(
         remaining.get(&job).is_some_and(|count| (1..=before).contains(count)),
         "the kill was not in the middle of {before} items: {remaining:?}"
@@ -97,7 +97,7 @@ async fn test_kill(killed: TestDatabase, undisturbed: TestDatabase, job: Job, po
     killed.clock.advance(AFTER_LEASE);
     memory.drain(&story::lin(), |_| ()).await.unwrap();
     let stats = memory.stats(&story::lin()).await.unwrap();
-    assert_eq!((stats.backlog.len(), stats.given_up.len()), (0, 0), "{stats:?}");
+    assert_eq!((stats.queued.len(), stats.dead_letters.len()), (0, 0), "{stats:?}");
     let stored = story::stored_lines(&memory).await;
     for line in expected.keys().chain(stored.keys()) {
         assert_eq!(expected.get(line), stored.get(line), "undisturbed, and after the kill: {line}");

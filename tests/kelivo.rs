@@ -293,7 +293,7 @@ async fn k3_k7_k12_k17_table_5_4_failing_and_silent_embedders(test_db: TestDatab
     test_db.clock.advance(DAY); // until it is tried again
     kelivo.memory.drain(&lin(), |_| ()).await.unwrap();
     let stats = kelivo.memory.stats(&lin()).await.unwrap();
-    assert_eq!(stats.backlog.values().sum::<u64>(), 0, "embedded later: {stats:?}");
+    assert_eq!(stats.queued.values().sum::<u64>(), 0, "embedded later: {stats:?}");
     assert_eq!(kelivo.memory.admin().failures(&lin(), 9).await.unwrap(), []);
 }
 
@@ -383,7 +383,7 @@ async fn k10_k11_turns_are_labelled_and_summarized_every_five_rounds(test_db: Te
     assert_eq!(summaries.len(), 1, "{summaries:?}");
     assert_eq!((summaries[0].scene.as_deref(), summaries[0].derived_from.len()), (Some("daily"), 10));
     let stats = kelivo.memory.stats(&lin()).await.unwrap();
-    assert_eq!(stats.backlog.values().sum::<u64>(), 0, "it has its vector, too: {stats:?}");
+    assert_eq!(stats.queued.values().sum::<u64>(), 0, "it has its vector, too: {stats:?}");
 }
 
 async fn k16_service_key_is_sent_but_not_stored(test_db: TestDatabase) {

@@ -23,8 +23,8 @@ use tokens::{Token, after_bracket, after_semicolon, tokens, without_tests};
 /// same for one backend and for any; and `blocking::MemoryEngine`, which is the engine for programs without a runtime.
 const SAME_ON_PURPOSE: [&str; 15] = [
     "check_backup",
-    "checkup",
-    "checkup_with_progress",
+    "check_health",
+    "check_health_with_progress",
     "find_residue",
     "fingerprint",
     "install_views",

@@ -186,7 +186,7 @@ async fn check(
     }
     engine.drain(&scope, |_| ()).await.unwrap();
     let stats = engine.stats(&scope).await.unwrap();
-    assert!(stats.backlog.is_empty() && stats.given_up.is_empty(), "{context}: {stats:?}");
+    assert!(stats.queued.is_empty() && stats.dead_letters.is_empty(), "{context}: {stats:?}");
 }
 
 /// The resource that a verb waits for in vain.

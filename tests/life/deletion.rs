@@ -111,7 +111,7 @@ pub(crate) async fn r9_deleted_records_stay_deleted(test_db: TestDatabase) {
     // 12. queue
     let stats = memory.stats(&lin()).await.unwrap();
     assert_eq!(
-        (stats.backlog.len(), stats.given_up.len(), memory.admin().failures(&lin(), 9).await.unwrap().len()),
+        (stats.queued.len(), stats.dead_letters.len(), memory.admin().failures(&lin(), 9).await.unwrap().len()),
         (0, 0, 0)
     );
     // 13. bytes
@@ -178,7 +178,7 @@ pub(crate) async fn r9_an_interrupted_deletion_is_visible_until_it_is_repeated(t
     let memory = open(&test_db).await;
     let turns = (0..1100).map(|n| imported(&format!("turn number {n}"))).collect::<Vec<_>>();
     memory.store(&lin(), turns, PutMode::Create).await.unwrap();
-    let problems = async || memory_engine::admin::checkup(&test_db.database()).await.unwrap().problems;
+    let problems = async || memory_engine::admin::check_health(&test_db.database()).await.unwrap().problems;
     let is_reported = |problems: &[String]| problems.iter().any(|problem| problem.contains("are not complete"));
     assert!(!is_reported(&problems().await));
     // The future is dropped, as in a process that ends, once the first page is gone. While the records are counted, it

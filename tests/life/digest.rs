@@ -206,7 +206,7 @@ pub(crate) async fn r15_failing_model_falls_back_to_rules(test_db: TestDatabase)
     assert_eq!(facts.len(), 1, "{facts:?}");
     assert_eq!(active_records_of_kind(&memory, Kind::SUMMARY).await.len(), 1);
     let stats = memory.stats(&lin()).await.unwrap();
-    assert_eq!((stats.backlog.len(), stats.given_up.len()), (0, 0));
+    assert_eq!((stats.queued.len(), stats.dead_letters.len()), (0, 0));
 }
 
 pub(crate) async fn r15_failing_item_does_not_block_others(test_db: TestDatabase) {
@@ -240,7 +240,7 @@ pub(crate) async fn r15_failing_item_does_not_block_others(test_db: TestDatabase
         };
         let scope = lin();
         tokio::select! { drained = memory.drain(&scope, |_| ()) => drop(drained), () = has_failed => {} }
-        if memory.stats(&lin()).await.unwrap().backlog.is_empty() {
+        if memory.stats(&lin()).await.unwrap().queued.is_empty() {
             break;
         }
         test_db.clock.advance(std::time::Duration::from_secs(100));
@@ -249,7 +249,7 @@ pub(crate) async fn r15_failing_item_does_not_block_others(test_db: TestDatabase
     assert_eq!((failures.len(), failures[0].id, failures[0].job, failures[0].attempts), (1, poison, Job::Facts, 5));
     assert_eq!(failures[0].retry_at, None);
     assert!(!failures[0].reason.contains("poison"), "no text in what is told: {}", failures[0].reason);
-    assert_eq!(memory.stats(&lin()).await.unwrap().given_up, [(Job::Facts, 1)].into());
+    assert_eq!(memory.stats(&lin()).await.unwrap().dead_letters, [(Job::Facts, 1)].into());
 }
 
 pub(crate) async fn r6_long_turn_is_found_by_chunks(test_db: TestDatabase) {

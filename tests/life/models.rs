@@ -187,7 +187,7 @@ async fn remember_conversation(memory: &MemoryEngine) {
 async fn run_jobs(test_db: &TestDatabase, memory: &MemoryEngine) {
     for _ in 0..7 {
         let _ = tokio::time::timeout(Duration::from_millis(1500), memory.drain(&lin(), |_| ())).await;
-        if memory.stats(&lin()).await.unwrap().backlog.is_empty() {
+        if memory.stats(&lin()).await.unwrap().queued.is_empty() {
             return;
         }
         test_db.clock.advance(Duration::from_secs(3600));
@@ -257,8 +257,8 @@ async fn without_it(test_db: TestDatabase, mood: Mood, reason: &str) -> Vec<Fail
     assert_eq!(memory.graph().store().stats(&lin()).await.unwrap().records, 0);
     let stats = memory.stats(&lin()).await.unwrap();
     let undone = |counts: &std::collections::BTreeMap<Job, u64>| counts.get(&Job::Graph).copied().unwrap_or_default();
-    assert_eq!(undone(&stats.backlog) + undone(&stats.given_up), 4, "{stats:?}");
-    assert_eq!(stats.backlog.keys().chain(stats.given_up.keys()).filter(|job| **job != Job::Graph).count(), 0);
+    assert_eq!(undone(&stats.queued) + undone(&stats.dead_letters), 4, "{stats:?}");
+    assert_eq!(stats.queued.keys().chain(stats.dead_letters.keys()).filter(|job| **job != Job::Graph).count(), 0);
     let failures = memory.admin().failures(&lin(), 9).await.unwrap();
     assert!(failures.iter().any(|one| one.job == Job::Graph && one.reason.contains(reason)), "{failures:?}");
     let told = format!("{failures:?}");
@@ -284,7 +284,7 @@ async fn without_it(test_db: TestDatabase, mood: Mood, reason: &str) -> Vec<Fail
     assert!(facts.len() == 3 && facts.iter().any(|fact| fact == "Mira lives in Lisbon."), "{facts:?}");
     assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 1);
     let stats = memory.stats(&lin()).await.unwrap();
-    assert_eq!((stats.backlog.len(), stats.given_up.len()), (0, 0), "{stats:?}");
+    assert_eq!((stats.queued.len(), stats.dead_letters.len()), (0, 0), "{stats:?}");
     let found = memory.recall_enhanced(&lin(), question, &enhancement).await.unwrap();
     assert_eq!((found.form, found.recall.degraded.len()), (QueryForm::Rewritten, 0));
     let waits = |one: &Failure| one.retry_at.is_none_or(|at| at > tried_at);

@@ -137,7 +137,7 @@ pub(crate) async fn a4_model_writes_profile_with_rules_as_fallback(test_db: Test
     let by_rules = the_profile(&memory).await;
     assert!(by_rules.text.contains("ferry") && by_rules.text.contains("walnuts"), "{}", by_rules.text);
     let stats = memory.stats(&lin()).await.unwrap();
-    assert_eq!((stats.backlog.len(), stats.given_up.len()), (0, 0));
+    assert_eq!((stats.queued.len(), stats.dead_letters.len()), (0, 0));
 }
 
 pub(crate) async fn a4_no_profile_by_default(test_db: TestDatabase) {

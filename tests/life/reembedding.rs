@@ -135,7 +135,7 @@ async fn begin(test_db: &TestDatabase, old: &Arc<RotatedEmbedder>, count: usize)
 }
 
 async fn serving(memory: &MemoryEngine) -> String {
-    memory.admin().generations().await.unwrap().unwrap().serving.space
+    memory.admin().embedding_versions().await.unwrap().unwrap().serving.space
 }
 
 pub(crate) async fn embedder_change_under_load_loses_nothing(test_db: TestDatabase) {
@@ -220,12 +220,12 @@ pub(crate) async fn embedder_change_under_load_loses_nothing(test_db: TestDataba
             assert!(!nearest(&memory, text).await.unwrap().contains(record), "what was deleted stays deleted");
         }
         // The old ones are as complete as the new ones, and go on command.
-        let both = memory.admin().generations().await.unwrap().unwrap();
+        let both = memory.admin().embedding_versions().await.unwrap().unwrap();
         let second = both.second.unwrap();
         assert_eq!((second.vectors, second.waiting), (both.records, 0));
         assert_eq!((both.serving.vectors, both.records), (stored.len() as u64, stored.len() as u64));
-        assert_eq!(memory.admin().drop_second_generation().await.unwrap(), Some(now.space().to_string()));
-        assert_eq!(memory.admin().drop_second_generation().await.unwrap(), None);
+        assert_eq!(memory.admin().drop_second_embedding_version().await.unwrap(), Some(now.space().to_string()));
+        assert_eq!(memory.admin().drop_second_embedding_version().await.unwrap(), None);
         assert_each_is_nearest(&memory, &stored[..10]).await;
         now = new;
     }
@@ -242,7 +242,7 @@ pub(crate) async fn interrupted_fill_continues(test_db: TestDatabase) {
     let stored = begin(&test_db, &old(), 80).await;
     let slow = Arc::new(RotatedEmbedder { pause: Duration::from_millis(5), ..RotatedEmbedder::new("new", 64, 5) });
     let filled =
-        async |memory: &MemoryEngine| memory.admin().generations().await.unwrap().unwrap().second.unwrap().vectors;
+        async |memory: &MemoryEngine| memory.admin().embedding_versions().await.unwrap().unwrap().second.unwrap().vectors;
     let memory = test_db.open_in(slow.clone(), None, Mismatch::Refill, false).await.unwrap();
     assert_eq!(filled(&memory).await, 0);
     // Broken off in the middle: the future is dropped, and then the engine.
@@ -307,8 +307,8 @@ pub(crate) async fn one_process_fills_while_another_serves(test_db: TestDatabase
     serving.drain(&lin(), |_| ()).await.unwrap();
     filler.drain(&lin(), |_| ()).await.unwrap();
     assert_each_is_nearest(&filler, &late).await;
-    assert_eq!(filler.admin().generations().await.unwrap().unwrap().second.unwrap().vectors, 32);
-    filler.admin().drop_second_generation().await.unwrap();
+    assert_eq!(filler.admin().embedding_versions().await.unwrap().unwrap().second.unwrap().vectors, 32);
+    filler.admin().drop_second_embedding_version().await.unwrap();
     let last = remember(&serving, 32..34).await;
     let e = serving.drain(&lin(), |_| ()).await.unwrap_err();
     assert!(e.kind() == ErrorKind::SchemaMismatch && e.to_string().contains("Mismatch::Refill"), "{e}");
@@ -320,8 +320,8 @@ pub(crate) async fn generation_can_be_dropped_or_kept(test_db: TestDatabase) {
     let stored = begin(&test_db, &old(), 20).await;
     let filler = test_db.open_in(shorter(), None, Mismatch::Refill, false).await.unwrap();
     let e = test_db.open_in(same_length(), None, Mismatch::Refill, false).await.unwrap_err();
-    assert!(e.kind() == ErrorKind::SchemaMismatch && e.to_string().contains("drop_second_generation"), "{e}");
-    assert_eq!(filler.admin().drop_second_generation().await.unwrap(), Some(shorter().space().to_string()));
+    assert!(e.kind() == ErrorKind::SchemaMismatch && e.to_string().contains("drop_second_embedding_version"), "{e}");
+    assert_eq!(filler.admin().drop_second_embedding_version().await.unwrap(), Some(shorter().space().to_string()));
     assert_eq!(filler.admin().cut_over(0, |_| ()).await.unwrap_err().kind(), ErrorKind::SchemaMismatch);
     drop(filler);
 
@@ -383,6 +383,6 @@ pub(crate) async fn unembeddable_records_block_the_switch_until_accepted(test_db
     assert!(memory.admin().cut_over(1, |_| ()).await.unwrap());
     assert_eq!(nearest(&memory, &text(4)).await.unwrap_err().kind(), ErrorKind::InvalidInput);
     assert_each_is_nearest(&memory, &stored[5..]).await;
-    let generations = memory.admin().generations().await.unwrap().unwrap();
-    assert_eq!((generations.serving.given_up, generations.serving.vectors), (1, 9));
+    let versions = memory.admin().embedding_versions().await.unwrap().unwrap();
+    assert_eq!((versions.serving.dead_letters, versions.serving.vectors), (1, 9));
 }

@@ -181,8 +181,8 @@ pub(crate) async fn a_text_is_replaced_in_every_record(test_db: TestDatabase) {
     assert!(found.iter().any(|text| text.contains("[deleted]")), "{found:?}");
     assert_eq!(memory.forget(&lin(), redaction()).await.unwrap().redacted, 0, "a second call finds nothing");
     let stats = memory.stats(&lin()).await.unwrap();
-    assert_eq!((stats.backlog.len(), stats.given_up.len()), (0, 0), "{stats:?}");
-    assert_eq!(memory_engine::admin::checkup(&test_db.database()).await.unwrap().problems, [""; 0]);
+    assert_eq!((stats.queued.len(), stats.dead_letters.len()), (0, 0), "{stats:?}");
+    assert_eq!(memory_engine::admin::check_health(&test_db.database()).await.unwrap().problems, [""; 0]);
     memory.close().await.unwrap();
     for written in ["04718823390", "882-3390", "8823390", "0471.882.3390"] {
         test_db.assert_no_trace_of(written).await;
@@ -338,7 +338,7 @@ pub(crate) async fn a_redacted_text_does_not_come_back_with_its_message(test_db:
     imported.trust = memory_engine::Trust::Import;
     let written = memory.store(&lin(), vec![imported], PutMode::Upsert).await.unwrap();
     assert!(matches!(written[0].outcome, memory_engine::Outcome::Blocked(_)), "{written:?}");
-    assert_eq!(memory_engine::admin::checkup(&test_db.database()).await.unwrap().problems, [""; 0]);
+    assert_eq!(memory_engine::admin::check_health(&test_db.database()).await.unwrap().problems, [""; 0]);
     memory.close().await.unwrap();
     test_db.assert_no_trace_of("882-3390").await;
 }

@@ -54,7 +54,7 @@ impl Database {
     /// Checks that the health check finds no problem.
     pub(crate) async fn check_health(&self, url: &str) {
         let options = PostgresOptions::default().with_schema(&self.schema);
-        let report = memory_engine_postgres::checkup(url, &options).await.unwrap();
+        let report = memory_engine_postgres::check_health(url, &options).await.unwrap();
         assert!(report.problems.is_empty(), "{:?}", report.problems);
     }
 }

@@ -197,7 +197,7 @@ impl Handle {
     pub(crate) async fn check_indexes(&self, model: &Model) {
         self.engine.drain(&lin(), |_| ()).await.unwrap();
         let stats = self.engine.stats(&lin()).await.unwrap();
-        assert!(stats.backlog.is_empty() && stats.given_up.is_empty(), "jobs are left: {stats:?}");
+        assert!(stats.queued.is_empty() && stats.dead_letters.is_empty(), "jobs are left: {stats:?}");
         let query = KeywordQuery::new(vec![Clause::term("common")], PAGE_ROWS);
         let hits = KeywordStore::search(&*self.store, &lin(), &query).await.unwrap();
         assert_eq!(hits.len(), model.active(), "documents in the keyword index");
@@ -205,7 +205,7 @@ impl Handle {
         let query = VectorQuery::new(embedding, PAGE_ROWS);
         let hits = VectorStore::search(&*self.store, &lin(), &query).await.unwrap();
         assert_eq!(hits.len(), model.active(), "vectors");
-        let health = memory_engine::sqlite::checkup(self.store.path()).unwrap();
+        let health = memory_engine::sqlite::check_health(self.store.path()).unwrap();
         assert!(health.problems.is_empty(), "{:?}", health.problems);
     }
 }

@@ -61,8 +61,8 @@ pub(crate) async fn everything_is_restored(stores: Stores, one: Kind, other: Kin
         }
     }
     let lin = Scope::user("lin").unwrap();
-    assert!(engine.stats(&lin).await.unwrap().backlog.values().sum::<u64>() > 0, "a queue is restored");
-    let health = admin::checkup(&target).await.unwrap();
+    assert!(engine.stats(&lin).await.unwrap().queued.values().sum::<u64>() > 0, "a queue is restored");
+    let health = admin::check_health(&target).await.unwrap();
     assert!(health.problems.is_empty(), "{health:?}");
     for query in ["violin", "上海", "Kai"] {
         let hits = |engine: MemoryEngine| async move {

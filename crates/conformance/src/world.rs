@@ -69,7 +69,7 @@ impl World {
             Capability::Synonyms => self.synonyms.is_some(),
             Capability::Graph => self.graph.is_some(),
             Capability::OneDatabase => self.one_database,
-            Capability::VectorVersions => self.vectors.generations().is_some(),
+            Capability::VectorVersions => self.vectors.embedding_versions().is_some(),
             Capability::AuditLog => self.records.audit_log().is_some(),
         }
     }
@@ -119,7 +119,7 @@ pub enum Capability {
     Graph,
     /// All stores in one database: see [`World::in_one_database`].
     OneDatabase,
-    /// A second version of the vectors: `VectorStore::generations`.
+    /// A second version of the vectors: `VectorStore::embedding_versions`.
     VectorVersions,
     /// An audit log: `RecordStore::audit_log`.
     AuditLog,

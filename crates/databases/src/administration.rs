@@ -11,7 +11,7 @@
 //! let database = Database::file(path);
 //! assert_eq!(admin::namespaces(&database).await?, [Scope::user("lin")?]);
 //! assert!(admin::migrations(&database).await?.pending.is_empty());
-//! println!("{:?}", admin::checkup(&database).await?);
+//! println!("{:?}", admin::check_health(&database).await?);
 //! # Ok::<(), memory_engine::Error>(()) }).unwrap();
 //! ```
 
@@ -50,36 +50,36 @@ pub struct Migrations {
 /// # Errors
 /// `NotFound` if it does not exist, `Unavailable` if it cannot be reached, `InvalidInput` if it belongs to another
 /// application, `SchemaMismatch` if a newer version created it.
-pub async fn checkup(database: &Database) -> Result<HealthReport> {
-    checkup_with_progress(database, |_, _| {}).await
+pub async fn check_health(database: &Database) -> Result<HealthReport> {
+    check_health_with_progress(database, |_, _| {}).await
 }
 
-/// As [`checkup`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
+/// As [`check_health`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
 ///
 /// # Errors
-/// Those of [`checkup`].
-pub async fn checkup_with_progress(
+/// Those of [`check_health`].
+pub async fn check_health_with_progress(
     database: &Database,
     on_progress: impl Fn(usize, usize) + Send + Sync + 'static,
 ) -> Result<HealthReport> {
     match database.openable()? {
         #[cfg(feature = "sqlite")]
         Location::File(file) => {
-            on_file(file, move |file| memory_engine_sqlite::checkup_with_progress(file, &on_progress)).await
+            on_file(file, move |file| memory_engine_sqlite::check_health_with_progress(file, &on_progress)).await
         }
         #[cfg(feature = "postgres")]
         Location::Server(url) => {
-            memory_engine_postgres::checkup_with_progress(&url, &PostgresOptions::default(), &on_progress).await
+            memory_engine_postgres::check_health_with_progress(&url, &PostgresOptions::default(), &on_progress).await
         }
     }
 }
 
-/// Repairs the findings of [`checkup`] that are [repairable](memory_engine_core::Finding::repairable), each kind in one
+/// Repairs the findings of [`check_health`] that are [repairable](memory_engine_core::Finding::repairable), each kind in one
 /// transaction. Deletes no record and no tombstone. Terms and vectors that have to be computed again are queued.
 /// Returns a description of each repair, and of each that failed.
 ///
 /// # Errors
-/// As [`checkup`]; `SchemaMismatch` for a database of an earlier schema; `Corrupt` if a file is damaged, or if tables
+/// As [`check_health`]; `SchemaMismatch` for a database of an earlier schema; `Corrupt` if a file is damaged, or if tables
 /// or columns are missing.
 pub async fn repair(database: &Database) -> Result<Vec<String>> {
     match database.openable()? {
@@ -93,7 +93,7 @@ pub async fn repair(database: &Database) -> Result<Vec<String>> {
 /// Searches a whole database for traces of deleted records. Changes nothing.
 ///
 /// # Errors
-/// As [`checkup`].
+/// As [`check_health`].
 pub async fn find_residue(database: &Database, probes: &ResidueProbes) -> Result<ResidueReport> {
     match database.openable()? {
         #[cfg(feature = "sqlite")]
@@ -109,7 +109,7 @@ pub async fn find_residue(database: &Database, probes: &ResidueProbes) -> Result
 /// Returns every tenant and every user in the database.
 ///
 /// # Errors
-/// As [`checkup`].
+/// As [`check_health`].
 pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
     match database.openable()? {
         #[cfg(feature = "sqlite")]
@@ -122,7 +122,7 @@ pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
 /// Returns the applied and the pending migrations. Changes nothing.
 ///
 /// # Errors
-/// As [`checkup`].
+/// As [`check_health`].
 pub async fn migrations(database: &Database) -> Result<Migrations> {
     match database.openable()? {
         #[cfg(feature = "sqlite")]
@@ -136,7 +136,7 @@ pub async fn migrations(database: &Database) -> Result<Migrations> {
 /// database get this many partitions; 0 for plain tables.
 ///
 /// # Errors
-/// As [`checkup`]; `Unsupported` for partitions in a file.
+/// As [`check_health`]; `Unsupported` for partitions in a file.
 pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
     match database.openable()? {
         #[cfg(feature = "sqlite")]
@@ -156,7 +156,7 @@ pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
 /// installed sets of views. The database must not be in use.
 ///
 /// # Errors
-/// As [`checkup`]; `InvalidInput` for a schema that is newer than that of the database.
+/// As [`check_health`]; `InvalidInput` for a schema that is newer than that of the database.
 pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
     match database.openable()? {
         #[cfg(feature = "sqlite")]
@@ -170,7 +170,7 @@ pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
 /// if it is installed, and migrates the database to the schema of this version.
 ///
 /// # Errors
-/// As [`checkup`]; `Unsupported` for a set that only Postgres has; `Conflict` if a table or a view of another program
+/// As [`check_health`]; `Unsupported` for a set that only Postgres has; `Conflict` if a table or a view of another program
 /// has the name of a view.
 pub async fn install_views(database: &Database, set: ViewSet) -> Result<()> {
     match database.openable()? {
@@ -184,7 +184,7 @@ pub async fn install_views(database: &Database, set: ViewSet) -> Result<()> {
 /// Removes a set of views, except those that another installed set has.
 ///
 /// # Errors
-/// As [`checkup`]; `Conflict` if views of other programs depend on them.
+/// As [`check_health`]; `Conflict` if views of other programs depend on them.
 pub async fn remove_views(database: &Database, set: ViewSet) -> Result<()> {
     match database.openable()? {
         #[cfg(feature = "sqlite")]
@@ -201,7 +201,7 @@ pub async fn remove_views(database: &Database, set: ViewSet) -> Result<()> {
 /// What the file system keeps of the former content, such as freed blocks and snapshots, is not overwritten.
 ///
 /// # Errors
-/// As [`checkup`]; `Unauthorized` for a wrong key; `InvalidInput` for an empty file, or if there is neither a present
+/// As [`check_health`]; `Unauthorized` for a wrong key; `InvalidInput` for an empty file, or if there is neither a present
 /// nor a new key; `Unavailable` if the file is in use; `Unsupported` for a Postgres database, or if the feature is off.
 #[cfg(feature = "sqlite")]
 pub async fn rekey(database: &Database, new_key: Option<memory_engine_sqlite::EncryptionKey>) -> Result<()> {

@@ -14,7 +14,7 @@ mod transfer;
 #[cfg(feature = "sqlite")]
 pub use administration::rekey;
 pub use administration::{
-    Migrations, checkup, checkup_with_progress, find_residue, install_views, migrate_down, migrate_up, migrations,
+    Migrations, check_health, check_health_with_progress, find_residue, install_views, migrate_down, migrate_up, migrations,
     namespaces, remove_views, repair,
 };
 pub use backend::Backend;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memory_engine_core::{Error, ErrorKind, Job, Result, Scope};
-use memory_engine_vector_store::GenerationRole;
+use memory_engine_vector_store::EmbeddingVersionRole;
 use tokio::time::Instant;
 
 use crate::worker::Worker;
@@ -77,15 +77,15 @@ impl Worker {
     /// stopped.
     pub async fn cut_over(&self, max_missing: u64, mut progress: impl FnMut(Progress)) -> Result<bool> {
         let embedding = self.store.embedding();
-        let Some(store) = embedding.current().vectors.generations() else { return Ok(true) };
+        let Some(store) = embedding.current().vectors.embedding_versions() else { return Ok(true) };
         loop {
             self.check_running("cut over")?;
-            if store.role().await? == GenerationRole::Serving {
+            if store.role().await? == EmbeddingVersionRole::Serving {
                 return embedding.cut_over(max_missing).await;
             }
-            let generations = store.generations().await?;
-            let embedded = generations.second.map_or(0, |second| second.vectors);
-            let total = generations.records;
+            let versions = store.embedding_versions().await?;
+            let embedded = versions.second.map_or(0, |second| second.vectors);
+            let total = versions.records;
             progress(Progress { done: embedded.min(total), total });
             let outcome =
                 self.run_all(|| true, |done| progress(Progress { done: (embedded + done).min(total), total })).await;
@@ -94,8 +94,8 @@ impl Worker {
                 return Ok(true);
             }
             outcome?;
-            match store.generations().await?.second {
-                Some(second) if second.waiting == 0 && second.given_up > max_missing => return Ok(false),
+            match store.embedding_versions().await?.second {
+                Some(second) if second.waiting == 0 && second.dead_letters > max_missing => return Ok(false),
                 Some(_) | None => tokio::time::sleep(POLL_INTERVAL).await,
             }
         }
@@ -110,8 +110,8 @@ impl Worker {
 
     /// Returns the number of queued items of these jobs within `scope`.
     async fn queued(&self, scope: &Scope, jobs: &[Job]) -> Result<u64> {
-        let backlog = self.store.records().stats(scope).await?.backlog;
-        Ok(backlog.iter().filter(|(job, _)| jobs.contains(job)).map(|(_, count)| count).sum())
+        let queued = self.store.records().stats(scope).await?.queued;
+        Ok(queued.iter().filter(|(job, _)| jobs.contains(job)).map(|(_, count)| count).sum())
     }
 
     /// Returns the jobs that this worker does. Vectors of another embedder are left to the process that has it. If the

@@ -7,7 +7,7 @@ use std::sync::{
 
 use memory_engine_core::{Embedding, ErrorKind, Job, Result};
 use memory_engine_embedder::{Embedder, Purpose, TextEncoding};
-use memory_engine_vector_store::{GenerationRole, VectorStore};
+use memory_engine_vector_store::{EmbeddingVersionRole, VectorStore};
 
 use crate::{
     blocking::{current_runtime, run_blocking},
@@ -28,11 +28,11 @@ pub struct EmbeddingBackend {
 }
 
 impl EmbeddingBackend {
-    /// Returns the role of its vectors in the store. A store without generations has serving vectors only.
-    async fn role(&self) -> Result<GenerationRole> {
-        match self.vectors.generations() {
+    /// Returns the role of its vectors in the store. A store without embedding versions has serving vectors only.
+    async fn role(&self) -> Result<EmbeddingVersionRole> {
+        match self.vectors.embedding_versions() {
             Some(store) => store.role().await,
-            None => Ok(GenerationRole::Serving),
+            None => Ok(EmbeddingVersionRole::Serving),
         }
     }
 
@@ -85,7 +85,7 @@ impl EmbeddingBackends {
     /// The store's error.
     pub async fn new(current: EmbeddingBackend, replaced: Option<EmbeddingBackend>, cut_over: bool) -> Result<Self> {
         let is_second = match current.role().await {
-            Ok(role) => role == GenerationRole::Second,
+            Ok(role) => role == EmbeddingVersionRole::Second,
             // Opened with `Mismatch::Leave`.
             Err(e) if e.kind() == ErrorKind::SchemaMismatch => false,
             Err(e) => return Err(e),
@@ -136,8 +136,8 @@ impl EmbeddingBackends {
         let mut mismatch = None;
         for backend in std::iter::once(&self.current).chain(&self.replaced) {
             match backend.role().await {
-                Ok(GenerationRole::Serving) if job == Job::Embedding => return Ok(Some(backend)),
-                Ok(GenerationRole::Second) if job == Job::Reembedding => return Ok(Some(backend)),
+                Ok(EmbeddingVersionRole::Serving) if job == Job::Embedding => return Ok(Some(backend)),
+                Ok(EmbeddingVersionRole::Second) if job == Job::Reembedding => return Ok(Some(backend)),
                 Ok(_) => has_other_role = true,
                 Err(e) if e.kind() == ErrorKind::SchemaMismatch => mismatch = mismatch.or(Some(e)),
                 Err(e) => return Err(e),
@@ -178,7 +178,7 @@ impl EmbeddingBackends {
     /// # Errors
     /// The store's error.
     pub async fn cut_over(&self, max_missing: u64) -> Result<bool> {
-        let serves = match self.current.vectors.generations() {
+        let serves = match self.current.vectors.embedding_versions() {
             Some(store) => store.switch(max_missing).await?,
             None => true,
         };

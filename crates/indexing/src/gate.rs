@@ -19,7 +19,7 @@ use memory_engine_core::{
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
-use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{EmbeddingVersionRole, EmbeddingVersionStore, EmbeddingVersions, VectorEntry, VectorQuery, VectorStore};
 
 use crate::blocking::current_runtime;
 
@@ -152,42 +152,42 @@ gated!(VectorStore {
     fn space(&self) -> &EmbeddingSpace {
         self.inner.space()
     }
-    fn generations(&self) -> Option<&dyn GenerationStore> {
-        self.inner.generations().map(|_| self as &dyn GenerationStore)
+    fn embedding_versions(&self) -> Option<&dyn EmbeddingVersionStore> {
+        self.inner.embedding_versions().map(|_| self as &dyn EmbeddingVersionStore)
     }
 });
 
 impl GatedStore<dyn VectorStore> {
-    /// Returns the store with its generations if it may be called now.
-    fn generation_store(&self) -> Result<&dyn GenerationStore> {
-        let unsupported = || Error::new(ErrorKind::Unsupported, "generations", "the store has one generation only");
-        self.open("generations")?.generations().ok_or_else(unsupported)
+    /// Returns the store with its embedding versions if it may be called now.
+    fn embedding_version_store(&self) -> Result<&dyn EmbeddingVersionStore> {
+        let unsupported = || Error::new(ErrorKind::Unsupported, "embedding_versions", "the store has one embedding version only");
+        self.open("embedding_versions")?.embedding_versions().ok_or_else(unsupported)
     }
 }
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl GenerationStore for GatedStore<dyn VectorStore> {
+impl EmbeddingVersionStore for GatedStore<dyn VectorStore> {
     fn in_space(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
-        match self.inner.generations() {
+        match self.inner.embedding_versions() {
             Some(store) => Arc::new(Self::new(store.in_space(space), &self.gate)),
             None => Arc::clone(&self.inner),
         }
     }
-    async fn role(&self) -> Result<GenerationRole> {
-        self.generation_store()?.role().await
+    async fn role(&self) -> Result<EmbeddingVersionRole> {
+        self.embedding_version_store()?.role().await
     }
-    async fn generations(&self) -> Result<Generations> {
-        self.generation_store()?.generations().await
+    async fn embedding_versions(&self) -> Result<EmbeddingVersions> {
+        self.embedding_version_store()?.embedding_versions().await
     }
     async fn begin(&self) -> Result<u64> {
-        self.generation_store()?.begin().await
+        self.embedding_version_store()?.begin().await
     }
     async fn switch(&self, max_missing: u64) -> Result<bool> {
-        self.generation_store()?.switch(max_missing).await
+        self.embedding_version_store()?.switch(max_missing).await
     }
     async fn drop_second(&self) -> Result<Option<String>> {
-        self.generation_store()?.drop_second().await
+        self.embedding_version_store()?.drop_second().await
     }
 }
 

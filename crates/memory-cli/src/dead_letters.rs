@@ -40,10 +40,10 @@ fn retry_hint(job: Job) -> &'static str {
 
 /// Prints the jobs that failed for good within a scope on standard error, and returns the number of records.
 pub(crate) async fn report(engine: &MemoryEngine, scope: &Scope) -> Result<u64> {
-    let given_up = engine.stats(scope).await?.given_up;
-    let reasons = if given_up.is_empty() { BTreeMap::new() } else { reasons(engine, scope).await? };
-    for (job, count) in &given_up {
+    let dead_letters = engine.stats(scope).await?.dead_letters;
+    let reasons = if dead_letters.is_empty() { BTreeMap::new() } else { reasons(engine, scope).await? };
+    for (job, count) in &dead_letters {
         report_line!("{}", describe(*job, *count, reasons.get(job)));
     }
-    Ok(given_up.values().sum())
+    Ok(dead_letters.values().sum())
 }

@@ -16,7 +16,7 @@ pub(crate) fn describe(error: &anyhow::Error) -> String {
 pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
     let error = error.chain().find_map(|e| e.downcast_ref::<memory_engine::Error>())?;
     let message = error.message();
-    if message.contains("drop_second_generation") {
+    if message.contains("drop_second_embedding_version") {
         Some("`memory reindex --drop` removes the second vectors.".into())
     } else if message.contains("Mismatch::") {
         let option = stored_model(message).map_or("--embedder NAME".into(), embedder_option);

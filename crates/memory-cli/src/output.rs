@@ -104,7 +104,7 @@ fn show_progress(bar: &ProgressBar, progress: Progress) {
 pub(crate) async fn finish_indexing(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<u64> {
     let drained = drain_audibly(engine, scope).await?;
     let Err(e) = drained else { return Ok(0) };
-    let queued = engine.stats(scope).await?.backlog;
+    let queued = engine.stats(scope).await?.queued;
     let count = |job: Job| queued.get(&job).copied().unwrap_or_default();
     let without_vector = count(Job::Embedding);
     let without_entities = count(Job::Graph);
@@ -162,7 +162,7 @@ async fn drain_audibly(engine: &MemoryEngine, scope: &Scope) -> memory_engine::R
 
 /// Describes the jobs that a command waits for.
 async fn describe_wait(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<String> {
-    let queued = engine.stats(scope).await?.backlog;
+    let queued = engine.stats(scope).await?.queued;
     let jobs: Vec<String> = queued.iter().map(|(job, count)| format!("{count} × {job}")).collect();
     let failures = engine.admin().failures(scope, MAX_FAILURES_READ).await?;
     let retry = failures.iter().find(|failure| failure.retry_at.is_some());

@@ -133,7 +133,7 @@ fn commands_work_on_postgres(server: &Server) {
     let exported = server.run(&cli, &["export"]).ok();
     assert_eq!(exported.lines().count(), 5, "four turns and a tombstone");
     assert!(server.run(&cli, &["reindex"]).ok().contains("4 records reindexed"));
-    assert_eq!(server.run(&cli, &["stats", "--json"]).json()["backlog"], serde_json::json!({}));
+    assert_eq!(server.run(&cli, &["stats", "--json"]).json()["queued"], serde_json::json!({}));
     let by_word = cli.run_with(&[("DATABASE_URL", &server.url)], &["stats", "--db", "postgres", "--json"]);
     assert_eq!(server.assert_no_secret(by_word).json()["records"], 4);
     assert!(!cli.path("memory.db").exists(), "no file is created");

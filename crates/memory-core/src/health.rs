@@ -64,19 +64,19 @@ pub struct QueueHealth {
     /// The time at which the oldest of them was queued.
     pub oldest: Option<Timestamp>,
     /// Number of dead letters: records for which the job has failed too often. They are not counted in `records`.
-    pub given_up: u64,
+    pub dead_letters: u64,
 }
 
 impl QueueHealth {
     /// Creates the health of a queue without dead letters.
     pub fn new(records: u64, oldest: Option<Timestamp>) -> Self {
-        Self { records, oldest, given_up: 0 }
+        Self { records, oldest, dead_letters: 0 }
     }
 
     /// Sets the number of dead letters.
     #[must_use]
-    pub fn with_given_up(mut self, given_up: u64) -> Self {
-        self.given_up = given_up;
+    pub fn with_dead_letters(mut self, dead_letters: u64) -> Self {
+        self.dead_letters = dead_letters;
         self
     }
 }

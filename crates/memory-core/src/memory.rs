@@ -179,10 +179,10 @@ impl RecordStore for MemoryRecordStore {
             stats.newest = Some(stats.newest.map_or(time, |newest| newest.max(time)));
             for (job, queued_at) in tables.jobs_of(record) {
                 let Some(queued_at) = queued_at else {
-                    *stats.given_up.entry(job).or_default() += 1;
+                    *stats.dead_letters.entry(job).or_default() += 1;
                     continue;
                 };
-                *stats.backlog.entry(job).or_default() += 1;
+                *stats.queued.entry(job).or_default() += 1;
                 let oldest = stats.waiting_since.entry(job).or_insert(queued_at);
                 *oldest = queued_at.min(*oldest);
             }

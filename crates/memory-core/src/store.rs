@@ -488,11 +488,11 @@ pub struct Stats {
     /// Number of tombstones.
     pub tombstones: u64,
     /// Number of records that wait for each job.
-    pub backlog: BTreeMap<Job, u64>,
+    pub queued: BTreeMap<Job, u64>,
     /// The time at which the oldest waiting record was queued, for each job.
     pub waiting_since: BTreeMap<Job, Timestamp>,
     /// Number of dead letters of each job: records for which it has failed too often.
-    pub given_up: BTreeMap<Job, u64>,
+    pub dead_letters: BTreeMap<Job, u64>,
     /// The time at which the oldest record occurred.
     pub oldest: Option<Timestamp>,
     /// The time at which the newest record occurred.

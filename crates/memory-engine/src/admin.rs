@@ -11,12 +11,12 @@ pub use memory_engine_core::{Mismatch, ViewSet};
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentReport;
 pub use memory_engine_enrichment::{LatencyStats, Progress, REQUEST_ID};
-pub use memory_engine_vector_store::{Generation, Generations};
+pub use memory_engine_vector_store::{EmbeddingVersion, EmbeddingVersions};
 
 #[cfg(feature = "sqlite")]
 pub use memory_engine_databases::rekey;
 pub use memory_engine_databases::{
-    Migrations, checkup, checkup_with_progress, install_views, migrate_down, migrate_up, migrations, namespaces,
+    Migrations, check_health, check_health_with_progress, install_views, migrate_down, migrate_up, migrations, namespaces,
     remove_views, repair,
 };
 pub use memory_engine_recall::DegradedRecall;

@@ -253,7 +253,7 @@ impl Builder {
     /// Replaces another embedder without interruption. The vectors of the new embedder are computed in the background.
     /// Searches use the vectors of `old` until the new ones are complete, and then cut over. New records get both
     /// vectors. The old vectors stay until
-    /// [`Admin::drop_second_generation`](crate::admin::Admin::drop_second_generation).
+    /// [`Admin::drop_second_embedding_version`](crate::admin::Admin::drop_second_embedding_version).
     pub fn replacing(mut self, old: impl Embedder) -> Self {
         self.replaced = Some(Arc::new(old));
         self
@@ -431,10 +431,10 @@ impl Builder {
         Ok(MemoryEngine::new(EngineParts { recall, curation }))
     }
 
-    /// Pairs the embedders with their vectors. A store without generations has no vectors of a replaced embedder.
+    /// Pairs the embedders with their vectors. A store without embedding versions has no vectors of a replaced embedder.
     async fn embedding_backends(&self, stores: &Stores) -> Result<EmbeddingBackends> {
         let cuts_over = self.mismatch == Mismatch::Refill || self.replaced.is_some();
-        let replaced = self.replaced.as_ref().zip(stores.vectors.generations());
+        let replaced = self.replaced.as_ref().zip(stores.vectors.embedding_versions());
         let replaced = replaced.map(|(embedder, store)| EmbeddingBackend {
             vectors: store.in_space(embedder.space().clone()),
             embedder: self.cached(embedder),

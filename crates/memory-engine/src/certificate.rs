@@ -38,7 +38,7 @@ pub use memory_engine_curation::certificate::{
 /// signature or the key is wrong, the database is not searched.
 ///
 /// # Errors
-/// Those of `admin::checkup`. A check that fails is no error: see
+/// Those of `admin::check_health`. A check that fails is no error: see
 /// [`CertificateVerification::has_passed`].
 pub async fn verify(
     certificate: &DeletionCertificate,

@@ -238,9 +238,9 @@ async fn operate(checked: &mut Checked, memory: &MemoryEngine) {
     let tombstones = checked.call("admin.tombstones", admin.tombstones(&user(), None, 5)).await.unwrap();
     checked.call("admin.import_tombstones", admin.import_tombstones(&user(), &tombstones)).await;
     checked.call("admin.failures", admin.failures(&user(), 5)).await;
-    checked.call("admin.generations", admin.generations()).await;
+    checked.call("admin.embedding_versions", admin.embedding_versions()).await;
     checked.call("admin.cut_over", admin.cut_over(0, |_| ())).await;
-    checked.call("admin.drop_second_generation", admin.drop_second_generation()).await;
+    checked.call("admin.drop_second_embedding_version", admin.drop_second_embedding_version()).await;
 }
 
 async fn script(checked: &mut Checked, builder: Builder) {

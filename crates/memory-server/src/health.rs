@@ -74,8 +74,8 @@ impl Probe {
             Some((when, is_healthy)) if when.elapsed() < QUEUE_CHECK_INTERVAL => is_healthy,
             _ => {
                 let stats = self.engine.stats(&Scope::tenant_wide(Scope::DEFAULT_TENANT)?).await?;
-                *last_check = Some((Instant::now(), stats.given_up.is_empty()));
-                stats.given_up.is_empty()
+                *last_check = Some((Instant::now(), stats.dead_letters.is_empty()));
+                stats.dead_letters.is_empty()
             }
         };
         Ok(if is_healthy { "ok" } else { "some jobs failed and are not retried; the log has the reasons" })

@@ -41,7 +41,7 @@ const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 /// | `http_request_duration_seconds` | `method`, `route` | time until the head of the response is sent |
 /// | `memory_records` | `kind` | stored records that the caller's key may access |
 /// | `memory_queue_waiting` | `job` | queued jobs of these records |
-/// | `memory_queue_given_up` | `job` | jobs of these records that failed for good |
+/// | `memory_queue_dead_letters` | `job` | jobs of these records that failed for good |
 ///
 /// The parts of the server add their own, all of which begin with `memory_`. The engine adds those of
 /// [`METRICS`](memory_engine::admin::METRICS), all of which begin with `memory_engine_`; `docs/reference/metrics.md`
@@ -136,24 +136,24 @@ async fn gauges(engine: &MemoryEngine, access: &Access) -> Result<String> {
     let mut records: BTreeMap<String, u64> = BTreeMap::new();
     // A queue without jobs is 0 and not missing, so that alerts can compare it.
     let mut waiting: BTreeMap<String, u64> = Job::ALL.map(|job| (job.to_string(), 0)).into();
-    let mut given_up = waiting.clone();
+    let mut dead_letters = waiting.clone();
     for scope in access.scopes()? {
         let stats = engine.stats(&scope).await?;
         for (kind, count) in stats.kinds {
             *records.entry(kind).or_insert(0) += count;
         }
-        for (job, count) in stats.backlog {
+        for (job, count) in stats.queued {
             *waiting.entry(job.to_string()).or_insert(0) += count;
         }
-        for (job, count) in stats.given_up {
-            *given_up.entry(job.to_string()).or_insert(0) += count;
+        for (job, count) in stats.dead_letters {
+            *dead_letters.entry(job.to_string()).or_insert(0) += count;
         }
     }
     let mut text = String::new();
     let gauges = [
         ("memory_records", "kind", records),
         ("memory_queue_waiting", "job", waiting),
-        ("memory_queue_given_up", "job", given_up),
+        ("memory_queue_dead_letters", "job", dead_letters),
     ];
     for (gauge, label, counts) in gauges {
         text.push_str(&format!("# TYPE {gauge} gauge\n"));

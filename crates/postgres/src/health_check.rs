@@ -33,15 +33,15 @@ type OnProgress<'p> = &'p (dyn Fn(usize, usize) + Send + Sync + 'p);
 ///
 /// # Errors
 /// Those of [`PostgresStore::connect`](crate::PostgresStore::connect), except for mismatches, which are not checked.
-pub async fn checkup(url: &str, options: &PostgresOptions) -> Result<HealthReport> {
-    checkup_with_progress(url, options, &|_, _| {}).await
+pub async fn check_health(url: &str, options: &PostgresOptions) -> Result<HealthReport> {
+    check_health_with_progress(url, options, &|_, _| {}).await
 }
 
-/// As [`checkup`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
+/// As [`check_health`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
 ///
 /// # Errors
-/// Those of [`checkup`].
-pub async fn checkup_with_progress(
+/// Those of [`check_health`].
+pub async fn check_health_with_progress(
     url: &str,
     options: &PostgresOptions,
     on_progress: &(dyn Fn(usize, usize) + Send + Sync),
@@ -52,14 +52,14 @@ pub async fn checkup_with_progress(
         connection.close().await?;
         Ok(report)
     };
-    run.await.map_err(|failure: PostgresError| failure.into_error("checkup"))
+    run.await.map_err(|failure: PostgresError| failure.into_error("check_health"))
 }
 
 /// Repairs the findings that can be repaired, each kind in one transaction that blocks writes. Deletes no record and no
 /// tombstone. Returns a description of each repair.
 ///
 /// # Errors
-/// Those of [`checkup`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first;
+/// Those of [`check_health`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first;
 /// `Corrupt` if tables or columns are missing.
 pub async fn repair(url: &str, options: &PostgresOptions) -> Result<Vec<String>> {
     let run = async {
@@ -74,7 +74,7 @@ pub async fn repair(url: &str, options: &PostgresOptions) -> Result<Vec<String>>
 /// Returns every tenant and every user of a database, ordered by name, for administration such as copying the database.
 ///
 /// # Errors
-/// Those of [`checkup`].
+/// Those of [`check_health`].
 pub async fn namespaces(url: &str, options: &PostgresOptions) -> Result<Vec<Scope>> {
     let run = async {
         let mut connection = connect(url, options).await?;
@@ -164,13 +164,13 @@ async fn count_contents(
     }
     let queue_counts = "SELECT count(*) FILTER (WHERE b.leased_until <> $2) AS waiting,
             min(b.queued_at) FILTER (WHERE b.leased_until <> $2) AS oldest,
-            count(*) FILTER (WHERE b.leased_until = $2) AS given_up
+            count(*) FILTER (WHERE b.leased_until = $2) AS dead_letters
         FROM jobs b WHERE b.job = $1";
     for job in Job::ALL {
         let row = sqlx::query(queue_counts).bind(job.as_str()).bind(LEASE_DEAD).fetch_one(&mut *connection).await?;
         let count = |column: &str| row.try_get::<i64, _>(column).map(|count| u64::try_from(count).unwrap_or_default());
         let oldest = row.try_get::<Option<i64>, _>("oldest")?.map(Timestamp::from_micros);
-        report.waiting.insert(job, QueueHealth::new(count("waiting")?, oldest).with_given_up(count("given_up")?));
+        report.waiting.insert(job, QueueHealth::new(count("waiting")?, oldest).with_dead_letters(count("dead_letters")?));
     }
     Ok(())
 }

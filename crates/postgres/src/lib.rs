@@ -26,7 +26,7 @@ pub use database::migration::{
 pub use events::{EventQuery, MemoryEvent};
 #[doc(hidden)]
 pub use filter_sql::compiled_filter;
-pub use health_check::{checkup, checkup_with_progress, namespaces, repair};
+pub use health_check::{check_health, check_health_with_progress, namespaces, repair};
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};
 pub use options::PostgresOptions;
 pub use records::explain::Lookup;

@@ -5,7 +5,7 @@ use memory_engine_sql::{
     index_metadata::{IndexMetadata, Reconciliation},
     options::{Mismatch, StoreOptions},
 };
-use memory_engine_vector_store::GenerationRole;
+use memory_engine_vector_store::EmbeddingVersionRole;
 use sqlx::PgConnection;
 
 use crate::{
@@ -34,7 +34,7 @@ pub(crate) async fn reconcile(
     reconcile_indexes(&mut connection, metadata, store).await?;
     let mut needs_index = false;
     if store.mismatch != Mismatch::Leave
-        && let Ok((GenerationRole::Serving, table)) =
+        && let Ok((EmbeddingVersionRole::Serving, table)) =
             index_metadata::read_versions(&mut connection).await?.role(metadata, "connect")
     {
         index.remove_outdated(&mut connection, table).await?;

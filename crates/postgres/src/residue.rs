@@ -35,7 +35,7 @@ const LIMITS: [&str; 3] = [
 /// users.
 ///
 /// # Errors
-/// Those of [`checkup`](crate::checkup()); `NotFound` for a database without memory.
+/// Those of [`check_health`](crate::check_health()); `NotFound` for a database without memory.
 pub async fn find_residue(url: &str, options: &PostgresOptions, probes: &ResidueProbes) -> Result<ResidueReport> {
     let run = async {
         let server = ServerConfig::parse(&SecretUrl::new(url.to_owned()), options)?;

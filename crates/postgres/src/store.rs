@@ -11,7 +11,7 @@ use memory_engine_sql::{
     index_metadata::IndexMetadata,
     options::{Mismatch, StoreOptions},
 };
-use memory_engine_vector_store::GenerationStore;
+use memory_engine_vector_store::EmbeddingVersionStore;
 use sqlx::PgPool;
 use tokio::time::Instant;
 

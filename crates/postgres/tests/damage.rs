@@ -15,7 +15,7 @@ use memory_engine_conformance::{
     space,
 };
 use memory_engine_core::{HealthReport, Job, ProblemKind, RecordStore, ViewSet};
-use memory_engine_postgres::{PostgresOptions, PostgresStore, StoreOptions, checkup, install_views, repair};
+use memory_engine_postgres::{PostgresOptions, PostgresStore, StoreOptions, check_health, install_views, repair};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 /// Number of trials that the damages are divided into.
@@ -76,8 +76,8 @@ impl SeparateDatabase {
         answers
     }
 
-    async fn checkup(&self) -> HealthReport {
-        checkup(&self.url, &PostgresOptions::default()).await.unwrap()
+    async fn check_health(&self) -> HealthReport {
+        check_health(&self.url, &PostgresOptions::default()).await.unwrap()
     }
 
     async fn repair(&self) -> Vec<String> {
@@ -111,7 +111,7 @@ async fn check_damage(damage: Damage, database: SeparateDatabase, expected: Arc<
     let sql = format!("{settings} {KEEP_GROUPS_SQL} {}", damage.sql);
     execute(&database.url, &sql).await;
     let counts = database.count_acknowledged().await;
-    let report = database.checkup().await;
+    let report = database.check_health().await;
     assert_eq!(kinds(&report), damage.kinds, "{name}: {:?}", report.problems);
     assert_eq!(report.findings.len(), report.problems.len(), "{name}: {:?}", report.problems);
     let cannot_repair = [ProblemKind::TableMissing, ProblemKind::ColumnMissing];
@@ -122,13 +122,13 @@ async fn check_damage(damage: Damage, database: SeparateDatabase, expected: Arc<
     let repaired = database.repair().await;
     assert!(repaired.iter().all(|text| !text.contains("the repair failed")), "{name}: {repaired:?}");
     assert_eq!(database.count_acknowledged().await, counts, "{name}");
-    let report = database.checkup().await;
+    let report = database.check_health().await;
     let manual: BTreeSet<_> = damage.kinds.iter().copied().filter(|kind| !kind.remedy().is_repair()).collect();
     assert_eq!(kinds(&report), manual, "{name} after the repair: {:?}", report.problems);
     if damage.is_repairable() {
         assert!(!repaired.is_empty(), "{name}");
         assert_eq!(database.indexed_answers().await, *expected, "{name}: {repaired:?}");
-        assert_eq!(database.checkup().await.problems, Vec::<String>::new(), "{name}");
+        assert_eq!(database.check_health().await.problems, Vec::<String>::new(), "{name}");
     }
     assert_eq!(database.repair().await, Vec::<String>::new(), "{name}: a second repair");
     database.drop().await;
@@ -144,7 +144,7 @@ async fn damages_are_reported_and_repaired(part: usize) {
     for set in ViewSet::ALL {
         install_views(&template.url, &PostgresOptions::default(), set).await.unwrap();
     }
-    assert_eq!(template.checkup().await.problems, Vec::<String>::new(), "unusual contents are no problem");
+    assert_eq!(template.check_health().await.problems, Vec::<String>::new(), "unusual contents are no problem");
     assert_eq!(template.repair().await, Vec::<String>::new());
     let undamaged = SeparateDatabase::create(name(damages.len() + 1), Some(&template.name)).await;
     let expected = Arc::new(undamaged.indexed_answers().await);
@@ -199,15 +199,15 @@ async fn many_damaged_rows_are_repaired() {
     let (store, world) = database.open(0).await;
     fill_many(&world, COUNT).await;
     store.close().await;
-    assert_eq!(database.checkup().await.problems, Vec::<String>::new());
+    assert_eq!(database.check_health().await.problems, Vec::<String>::new());
     execute(&database.url, "UPDATE records SET folded = 'other'; UPDATE keyword_documents SET length = 77").await;
-    let report = database.checkup().await;
+    let report = database.check_health().await;
     let counts: Vec<_> = report.findings.iter().map(|finding| (finding.kind, finding.count)).collect();
     let expected = [ProblemKind::RecordHashWrong, ProblemKind::KeywordLengthWrong].map(|kind| (kind, COUNT.into()));
     assert_eq!(counts, expected);
     let repaired = database.repair().await;
     assert!(repaired.len() > 2 && repaired.iter().all(|text| !text.contains("the repair failed")), "{repaired:?}");
-    let report = database.checkup().await;
+    let report = database.check_health().await;
     assert_eq!((report.problems, report.waiting[&Job::Keywords].records), (Vec::new(), COUNT.into()));
     database.drop().await;
 }
@@ -220,7 +220,7 @@ const SCHEMA_OBJECTS: &str = "data/schema_objects.tsv";
 async fn a_new_database_has_the_listed_objects() {
     let database = SeparateDatabase::create(format!("damage_{}_new", std::process::id()), None).await;
     database.fill(4).await;
-    let report = database.checkup().await;
+    let report = database.check_health().await;
     assert_eq!((report.problems, report.partitions), (Vec::new(), 4));
     let mut connection = PgConnection::connect(&database.url).await.unwrap();
     let rows = sqlx::raw_sql(include_str!("../data/schema_objects.sql")).fetch_all(&mut connection).await.unwrap();

@@ -1,7 +1,7 @@
 //! Embedding versions: the one that serves searches, and at most one second version.
 
 use memory_engine_core::{Error, ErrorKind, Index, Job, Result};
-use memory_engine_vector_store::GenerationRole;
+use memory_engine_vector_store::EmbeddingVersionRole;
 
 use crate::index_metadata::IndexMetadata;
 
@@ -110,12 +110,12 @@ impl EmbeddingVersions {
     ///
     /// # Errors
     /// `SchemaMismatch` if the store has no version in that space.
-    pub fn role(&self, metadata: &IndexMetadata, operation: &'static str) -> Result<(GenerationRole, VectorTable)> {
+    pub fn role(&self, metadata: &IndexMetadata, operation: &'static str) -> Result<(EmbeddingVersionRole, VectorTable)> {
         if self.is_serving(metadata) {
-            return Ok((GenerationRole::Serving, self.table));
+            return Ok((EmbeddingVersionRole::Serving, self.table));
         }
         if self.is_second(metadata) {
-            return Ok((GenerationRole::Second, self.table.other()));
+            return Ok((EmbeddingVersionRole::Second, self.table.other()));
         }
         Err(self.refusal(metadata, operation))
     }
@@ -163,7 +163,7 @@ impl EmbeddingVersions {
                 let serving = self.serving.as_deref().unwrap_or("nothing");
                 let message = format!(
                     "there are vectors of '{second}' next to those of '{serving}' already; remove them first, with \
-                     drop_second_generation"
+                     drop_second_embedding_version"
                 );
                 Err(Error::new(ErrorKind::SchemaMismatch, "reindex", message))
             }

@@ -18,7 +18,7 @@ pub const COUNTS: [(&str, &str); 8] = [
 ];
 
 /// Name of the count of vectors in the second embedding version.
-pub const SECOND_VECTORS: &str = "vectors of the second generation";
+pub const SECOND_VECTORS: &str = "vectors of the second embedding version";
 
 /// Returns the finding of deletions of everything within a scope that were interrupted, by their namespaces.
 pub fn unfinished_deletions(namespaces: &[Scope]) -> Option<Finding> {

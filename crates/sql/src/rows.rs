@@ -134,9 +134,9 @@ pub fn add_groups(stats: &mut Stats, groups: Vec<RecordGroup>) {
 pub fn add_queued(stats: &mut Stats, job: &str, are_dead: bool, records: u64, oldest: i64) {
     let Some(job) = Job::named(job) else { return };
     if are_dead {
-        stats.given_up.insert(job, records);
+        stats.dead_letters.insert(job, records);
     } else {
-        stats.backlog.insert(job, records);
+        stats.queued.insert(job, records);
         stats.waiting_since.insert(job, Timestamp::from_micros(oldest));
     }
 }

@@ -48,29 +48,29 @@ const OTHER_STEPS: usize = 3;
 /// # Errors
 /// `NotFound` if there is no file; otherwise those of [`SqliteStore::open`](crate::SqliteStore::open), except the
 /// mismatches of indexes.
-pub fn checkup(file: impl Into<DatabaseFile>) -> Result<HealthReport> {
-    checkup_with_progress(file, &|_, _| {})
+pub fn check_health(file: impl Into<DatabaseFile>) -> Result<HealthReport> {
+    check_health_with_progress(file, &|_, _| {})
 }
 
-/// As [`checkup`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
+/// As [`check_health`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
 ///
 /// # Errors
-/// Those of [`checkup`].
-pub fn checkup_with_progress(
+/// Those of [`check_health`].
+pub fn check_health_with_progress(
     file: impl Into<DatabaseFile>,
     on_progress: &dyn Fn(usize, usize),
 ) -> Result<HealthReport> {
     let file = file.into().resolve()?;
     let connection = connection::open_existing(&file)?;
-    functions::define(&connection).map_err(|error| SqliteError::from(error).into_error("checkup"))?;
-    examine(&connection, &file, on_progress).map_err(|error| error.into_error("checkup"))
+    functions::define(&connection).map_err(|error| SqliteError::from(error).into_error("check_health"))?;
+    examine(&connection, &file, on_progress).map_err(|error| error.into_error("check_health"))
 }
 
 /// Repairs the findings that can be repaired, each kind in one transaction. Deletes no record and no tombstone. Lets
 /// every process read its indexes again. Returns a description of each repair. Blocks the calling thread.
 ///
 /// # Errors
-/// As [`checkup`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first; `Corrupt` for
+/// As [`check_health`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first; `Corrupt` for
 /// a damaged file or missing tables.
 pub fn repair(file: impl Into<DatabaseFile>) -> Result<Vec<String>> {
     let file = file.into().resolve()?;
@@ -86,7 +86,7 @@ pub fn repair(file: impl Into<DatabaseFile>) -> Result<Vec<String>> {
 /// namespace without a user contains the records that belong to no user. Blocks the calling thread.
 ///
 /// # Errors
-/// As [`checkup`].
+/// As [`check_health`].
 pub fn namespaces(file: impl Into<DatabaseFile>) -> Result<Vec<Scope>> {
     let file = file.into();
     let connection = connection::open_existing(&file)?;
@@ -198,7 +198,7 @@ fn count(connection: &Connection, versions: &EmbeddingVersions, report: &mut Hea
     for job in Job::ALL {
         let queue = connection.query_row(QUEUE_SQL, params![job.as_str(), LEASE_DEAD], |row| {
             let oldest = row.get::<_, Option<i64>>("oldest")?.map(Timestamp::from_micros);
-            Ok(QueueHealth::new(row.get("waiting")?, oldest).with_given_up(row.get("dead")?))
+            Ok(QueueHealth::new(row.get("waiting")?, oldest).with_dead_letters(row.get("dead")?))
         });
         report.waiting.insert(job, queue?);
     }

@@ -29,7 +29,7 @@ pub use database::{
     rekey::rekey,
     schema::{SCHEMA, migration_names},
 };
-pub use health_check::{checkup, checkup_with_progress, namespaces, repair};
+pub use health_check::{check_health, check_health_with_progress, namespaces, repair};
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};
 pub use options::{SqliteOptions, Synchronous};
 pub use residue::find_residue;

@@ -107,7 +107,7 @@ async fn r2_vector_has_no_graph_and_what_fits_nothing_is_not_told() {
         index_all(&memory, &branch("main"), messages()).await;
         let engine = memory.engine();
         assert_eq!(engine.graph().store().stats(&lin()).await.unwrap().records, 0, "no extraction");
-        assert_eq!(engine.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 0, "no queued extraction");
+        assert_eq!(engine.stats(&lin()).await.unwrap().queued.values().sum::<u64>(), 0, "no queued extraction");
         let context = memory.context(&branch("main"), &about("Captain Holt returns on the Sea Hawk.")).await;
         assert!(context.text.contains("[msg m1 / seq 1]"), "{}", context.text);
         assert!(!context.text.contains("## Key Entities") && context.facts.entities.is_empty(), "{}", context.text);
@@ -256,7 +256,7 @@ async fn r1_without_waiting_a_message_is_found_by_its_words_at_once_and_the_rest
     assert!(waited.record.is_some() && waited.degraded[0].reason.contains("after 50 ms"), "{waited:?}");
     drop(blocked);
     memory.engine().drain(&lin(), |_| ()).await.unwrap();
-    assert_eq!(memory.engine().stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 0);
+    assert_eq!(memory.engine().stats(&lin()).await.unwrap().queued.values().sum::<u64>(), 0);
     let context = memory.context(&branch("main"), &about("沈砚在青石村。金钥匙在石碑下面。")).await;
     assert_eq!(context.snippets.len(), 2, "{context:?}");
 }

@@ -3,9 +3,9 @@
 use memory_engine_core::{Error, enum_names};
 use serde::Serialize;
 
-/// The role of a generation (an embedding version) in its database.
+/// The role of an embedding version in its database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum GenerationRole {
+pub enum EmbeddingVersionRole {
     /// Searches use it.
     Serving,
     /// It is being filled, or it served before the last cut-over and is kept up to date.
@@ -13,42 +13,42 @@ pub enum GenerationRole {
 }
 
 enum_names! {
-    GenerationRole, "role" {
+    EmbeddingVersionRole, "role" {
         Serving => "serving",
         Second => "second",
     }
 }
 
-/// The generations of vectors in a database. The numbers are totals over all tenants.
+/// The versions of the vectors in a database. The numbers are totals over all tenants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Generations {
+pub struct EmbeddingVersions {
     /// Number of records that need a vector.
     pub records: u64,
-    /// The generation used by searches.
-    pub serving: Generation,
-    /// The other generation, if there are two.
-    pub second: Option<Generation>,
+    /// The embedding version used by searches.
+    pub serving: EmbeddingVersion,
+    /// The other embedding version, if there are two.
+    pub second: Option<EmbeddingVersion>,
 }
 
-impl Generations {
-    /// Creates the description of a database with one generation.
-    pub fn new(records: u64, serving: Generation) -> Self {
+impl EmbeddingVersions {
+    /// Creates the description of a database with one embedding version.
+    pub fn new(records: u64, serving: EmbeddingVersion) -> Self {
         Self { records, serving, second: None }
     }
 
-    /// Sets the second generation.
+    /// Sets the second embedding version.
     #[must_use]
-    pub fn with_second(mut self, second: Option<Generation>) -> Self {
+    pub fn with_second(mut self, second: Option<EmbeddingVersion>) -> Self {
         self.second = second;
         self
     }
 }
 
-/// One generation of vectors: all vectors of one embedding space.
+/// One version of the vectors: all vectors of one embedding space.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Generation {
+pub struct EmbeddingVersion {
     /// The space of its vectors.
     pub space: String,
     /// Number of vectors in it.
@@ -56,12 +56,12 @@ pub struct Generation {
     /// Number of records queued for a vector.
     pub waiting: u64,
     /// Number of records whose embedding job is a dead letter.
-    pub given_up: u64,
+    pub dead_letters: u64,
 }
 
-impl Generation {
-    /// Creates a generation without vectors and without queued records.
+impl EmbeddingVersion {
+    /// Creates an embedding version without vectors and without queued records.
     pub fn new(space: impl Into<String>) -> Self {
-        Self { space: space.into(), vectors: 0, waiting: 0, given_up: 0 }
+        Self { space: space.into(), vectors: 0, waiting: 0, dead_letters: 0 }
     }
 }

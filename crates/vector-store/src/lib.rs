@@ -10,8 +10,8 @@ mod signs;
 mod store;
 mod vectors;
 
-pub use embedding_versions::{Generation, GenerationRole, Generations};
+pub use embedding_versions::{EmbeddingVersion, EmbeddingVersionRole, EmbeddingVersions};
 pub use index::{FlatIndex, SearchSubset};
 pub use max_sim::{MaxSim, TokenIdf, max_sim};
 pub use memory::MemoryVectorStore;
-pub use store::{GenerationStore, VectorEntry, VectorQuery, VectorStore};
+pub use store::{EmbeddingVersionStore, VectorEntry, VectorQuery, VectorStore};

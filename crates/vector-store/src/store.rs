@@ -7,7 +7,7 @@ use memory_engine_core::{
     Embedding, EmbeddingSpace, Filter, FoundRecord, Hit, MultiVector, Record, RecordId, Result, Scope,
 };
 
-use crate::embedding_versions::{GenerationRole, Generations};
+use crate::embedding_versions::{EmbeddingVersionRole, EmbeddingVersions};
 
 /// Stores one vector for each record, and finds the nearest ones. A store takes vectors, never text; it has no model.
 ///
@@ -63,8 +63,8 @@ pub trait VectorStore: Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Returns the store as a [`GenerationStore`], if its embedder can be changed while it is in use. Default: `None`.
-    fn generations(&self) -> Option<&dyn GenerationStore> {
+    /// Returns the store as a [`EmbeddingVersionStore`], if its embedder can be changed while it is in use. Default: `None`.
+    fn embedding_versions(&self) -> Option<&dyn EmbeddingVersionStore> {
         None
     }
 }
@@ -148,8 +148,8 @@ macro_rules! forward {
             async fn warm_up(&self) -> Result<()> {
                 (**self).warm_up().await
             }
-            fn generations(&self) -> Option<&dyn GenerationStore> {
-                (**self).generations()
+            fn embedding_versions(&self) -> Option<&dyn EmbeddingVersionStore> {
+                (**self).embedding_versions()
             }
         }
     )*};
@@ -157,46 +157,46 @@ macro_rules! forward {
 
 forward!(Arc, Box);
 
-/// A vector store that can hold a second generation of vectors, in another space, next to the serving one.
+/// A vector store that can hold a second version of the vectors, in another space, next to the serving one.
 ///
 /// Only a backend with vectors, records and queue in one database can implement it. While there is a second
-/// generation, every record that is queued for `Embedding` is also queued for `Reembedding`, and a deleted record is
-/// removed from both generations. Each handle works in its own [`space`](VectorStore::space): it writes into the
-/// generation of that space, and searches only if that generation is serving.
+/// embedding version, every record that is queued for `Embedding` is also queued for `Reembedding`, and a deleted record is
+/// removed from both embedding versions. Each handle works in its own [`space`](VectorStore::space): it writes into the
+/// embedding version of that space, and searches only if that embedding version is serving.
 ///
 /// # Cancel safety
 /// If a future is dropped, the call has either no effect or its full effect.
 #[async_trait]
-pub trait GenerationStore: Debug + Send + Sync + 'static {
+pub trait EmbeddingVersionStore: Debug + Send + Sync + 'static {
     /// Returns a handle to the same database in another space, which may have no vectors yet.
     fn in_space(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore>;
 
-    /// Returns the role of the generation of this space in the database.
+    /// Returns the role of the embedding version of this space in the database.
     ///
     /// # Errors
     /// `SchemaMismatch` if there is none.
-    async fn role(&self) -> Result<GenerationRole>;
+    async fn role(&self) -> Result<EmbeddingVersionRole>;
 
-    /// Returns the generations, with the numbers of their vectors and queued records.
-    async fn generations(&self) -> Result<Generations>;
+    /// Returns the embedding versions, with the numbers of their vectors and queued records.
+    async fn embedding_versions(&self) -> Result<EmbeddingVersions>;
 
-    /// Starts a second generation in this space, or continues with it: queues every record that has no vector in it,
+    /// Starts a second embedding version in this space, or continues with it: queues every record that has no vector in it,
     /// including dead letters. Returns the number of queued records; 0 if this space serves.
     ///
     /// # Errors
-    /// `SchemaMismatch` if there is a second generation of another space, which must be dropped first.
+    /// `SchemaMismatch` if there is a second embedding version of another space, which must be dropped first.
     async fn begin(&self) -> Result<u64>;
 
-    /// Cuts over to the generation of this space in one transaction, if no record is queued for it and it has at most
-    /// `max_missing` dead letters. The other generation becomes the second one, and is kept up to date until it is
+    /// Cuts over to the embedding version of this space in one transaction, if no record is queued for it and it has at most
+    /// `max_missing` dead letters. The other embedding version becomes the second one, and is kept up to date until it is
     /// [dropped](Self::drop_second). Returns true if this space serves now.
     ///
     /// # Errors
     /// As [`role`](Self::role).
     async fn switch(&self, max_missing: u64) -> Result<bool>;
 
-    /// Removes the generation that does not serve, complete or not. Returns its space; `None` if there was none.
+    /// Removes the embedding version that does not serve, complete or not. Returns its space; `None` if there was none.
     async fn drop_second(&self) -> Result<Option<String>>;
 }
 
-const _: fn(&dyn GenerationStore) = |_| {};
+const _: fn(&dyn EmbeddingVersionStore) = |_| {};

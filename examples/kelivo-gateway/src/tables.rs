@@ -118,7 +118,7 @@ pub(crate) async fn run(world: &World) -> Result<()> {
 
 /// Returns the number of queued jobs of the user.
 async fn queued_jobs(world: &World) -> Result<u64> {
-    Ok(world.engine.stats(&world.scope).await?.backlog.values().sum())
+    Ok(world.engine.stats(&world.scope).await?.queued.values().sum())
 }
 
 /// Sends further messages of many sessions, with their background jobs, to measure the memory that turns take.

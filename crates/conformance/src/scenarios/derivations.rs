@@ -86,7 +86,7 @@ pub async fn deleting_several_sources_counts_each_record_once(world: &World) {
     world.put(&[&numbered(&a, 1), &numbered(&a, 2), &numbered(&a, 3)]).await;
     world.put(&[&derived_record(&a, 4, Kind::SUMMARY, &[1, 2]), &derived_record(&a, 5, Kind::FACT, &[1, 2, 3])]).await;
     world.put(&[&derived_record(&lin(), 6, Kind::PROFILE, &[4]), &derived_record(&a, 7, Kind::FACT, &[5, 3])]).await;
-    let queue_length = async || world.records.stats(&lin()).await.unwrap().backlog.values().sum::<u64>();
+    let queue_length = async || world.records.stats(&lin()).await.unwrap().queued.values().sum::<u64>();
     let before = queue_length().await;
     let DeletionReport { ids, removed } = world.records.delete(&lin(), &[2, 4, 1, 2].map(id)).await.unwrap();
     assert_eq!(ids, [2, 4, 1, 5, 6, 7].map(id), "the requested records in order, then their derivations");

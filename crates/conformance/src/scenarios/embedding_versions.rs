@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Job, Record, RecordId};
-use memory_engine_vector_store::{GenerationRole, GenerationStore, VectorEntry, VectorStore};
+use memory_engine_vector_store::{EmbeddingVersionRole, EmbeddingVersionStore, VectorEntry, VectorStore};
 
 use crate::{
     World,
@@ -20,20 +20,20 @@ fn other_space() -> EmbeddingSpace {
 ///
 /// The vector of each record has the [`angle`] of its number.
 async fn begin_second(world: &World) -> Arc<dyn VectorStore> {
-    let second = world.vectors.generations().unwrap().in_space(other_space());
+    let second = world.vectors.embedding_versions().unwrap().in_space(other_space());
     for record in [numbered(&lin(), 1), numbered(&lin(), 2), numbered(&mo(), 3)] {
         remember(world, &record).await;
     }
-    let old = world.vectors.generations().unwrap();
+    let old = world.vectors.embedding_versions().unwrap();
     assert_error_kind(ErrorKind::SchemaMismatch, versions(&second).role().await);
-    assert_eq!((old.begin().await.unwrap(), old.role().await.unwrap()), (0, GenerationRole::Serving));
+    assert_eq!((old.begin().await.unwrap(), old.role().await.unwrap()), (0, EmbeddingVersionRole::Serving));
     assert_eq!(versions(&second).begin().await.unwrap(), 3);
-    assert_eq!(versions(&second).role().await.unwrap(), GenerationRole::Second);
+    assert_eq!(versions(&second).role().await.unwrap(), EmbeddingVersionRole::Second);
     second
 }
 
-fn versions(vectors: &Arc<dyn VectorStore>) -> &dyn GenerationStore {
-    vectors.generations().unwrap()
+fn versions(vectors: &Arc<dyn VectorStore>) -> &dyn EmbeddingVersionStore {
+    vectors.embedding_versions().unwrap()
 }
 
 /// Writes a record, and its vector into the serving version. The job of the second version stays queued.
@@ -80,7 +80,7 @@ pub async fn a_second_version_is_filled_and_cut_over(world: &World) {
     assert!(!versions(&second).switch(9).await.unwrap(), "three vectors are missing");
     assert_eq!(run_jobs(world, &second, Job::Reembedding, 1.0).await, 3);
     assert_eq!(nearest(&world.vectors, at_angle(0.4)).await, id(4), "before the switch");
-    let both = versions(&second).generations().await.unwrap();
+    let both = versions(&second).embedding_versions().await.unwrap();
     assert_eq!((both.records, both.serving.vectors, both.serving.waiting), (3, 2, 1), "the edited record is queued");
     assert_eq!(both.second.map(|second| (second.space, second.vectors)), Some((other_space().to_string(), 3)));
 
@@ -88,11 +88,11 @@ pub async fn a_second_version_is_filled_and_cut_over(world: &World) {
     assert_eq!(nearest(&second, at_angle(1.2)).await, id(2));
     assert_error_kind(ErrorKind::SchemaMismatch, world.vectors.search(&lin(), &near(at_angle(0.1))).await);
     // The old version is now the second one. Its missing vector is a re-embedding job, not a job of the new embedder.
-    assert_eq!(world.vectors.generations().unwrap().role().await.unwrap(), GenerationRole::Second);
+    assert_eq!(world.vectors.embedding_versions().unwrap().role().await.unwrap(), EmbeddingVersionRole::Second);
     assert!(world.jobs.claim(Job::Embedding, LARGE_LIMIT, Duration::ZERO).await.unwrap().is_empty());
-    assert!(!world.vectors.generations().unwrap().switch(0).await.unwrap());
+    assert!(!world.vectors.embedding_versions().unwrap().switch(0).await.unwrap());
     assert_eq!(run_jobs(world, &world.vectors, Job::Reembedding, 0.0).await, 1);
-    assert!(world.vectors.generations().unwrap().switch(0).await.unwrap(), "it switches back");
+    assert!(world.vectors.embedding_versions().unwrap().switch(0).await.unwrap(), "it switches back");
     assert_eq!(nearest(&world.vectors, at_angle(0.2)).await, id(2));
     assert_eq!(
         world.vectors.search(&lin(), &near(at_angle(0.0))).await.unwrap().len(),
@@ -106,8 +106,8 @@ pub async fn a_dropped_version_makes_room_for_another(world: &World) {
     assert_eq!(run_jobs(world, &second, Job::Reembedding, 1.0).await, 3);
     let third = versions(&second).in_space(EmbeddingSpace::cosine("third", 4));
     assert_error_kind(ErrorKind::SchemaMismatch, versions(&third).begin().await);
-    assert_eq!(world.vectors.generations().unwrap().drop_second().await.unwrap(), Some(other_space().to_string()));
-    assert_eq!(world.vectors.generations().unwrap().drop_second().await.unwrap(), None);
+    assert_eq!(world.vectors.embedding_versions().unwrap().drop_second().await.unwrap(), Some(other_space().to_string()));
+    assert_eq!(world.vectors.embedding_versions().unwrap().drop_second().await.unwrap(), None);
     assert_error_kind(ErrorKind::SchemaMismatch, versions(&second).switch(9).await);
     let record = Arc::new(world.stored(&numbered(&lin(), 1)).await.unwrap());
     let late = VectorEntry::new(record, at_angle(1.0));
@@ -115,7 +115,7 @@ pub async fn a_dropped_version_makes_room_for_another(world: &World) {
     remember(world, &numbered(&lin(), 5)).await;
     assert!(world.jobs.claim(Job::Reembedding, LARGE_LIMIT, Duration::ZERO).await.unwrap().is_empty());
     assert_eq!(versions(&third).begin().await.unwrap(), 4, "another number of dimensions is accepted");
-    assert_eq!(versions(&third).generations().await.unwrap().second.unwrap().vectors, 0);
+    assert_eq!(versions(&third).embedding_versions().await.unwrap().second.unwrap().vectors, 0);
     assert_eq!(nearest(&world.vectors, at_angle(0.5)).await, id(5));
 }
 
@@ -132,6 +132,6 @@ pub async fn a_restarted_version_retries_and_may_miss_dead_letters(world: &World
     assert_eq!(run_jobs(world, &second, Job::Reembedding, 1.0).await, 1);
     assert!(!versions(&second).switch(0).await.unwrap());
     assert!(versions(&second).switch(1).await.unwrap());
-    let serving = versions(&second).generations().await.unwrap().serving;
-    assert_eq!((serving.vectors, serving.given_up), (2, 1));
+    let serving = versions(&second).embedding_versions().await.unwrap().serving;
+    assert_eq!((serving.vectors, serving.dead_letters), (2, 1));
 }

@@ -69,7 +69,7 @@ pub async fn a_failed_job_waits_until_its_retry_time(world: &World) {
     let attempts = again.iter().find(|pending| pending.record.id == id(1)).map(|pending| pending.attempts);
     assert_eq!(attempts, Some(1));
     assert_eq!(
-        world.records.stats(&lin()).await.unwrap().backlog.get(&Job::Embedding),
+        world.records.stats(&lin()).await.unwrap().queued.get(&Job::Embedding),
         Some(&2),
         "a failed job is still queued"
     );
@@ -86,7 +86,7 @@ pub async fn dead_letters_are_listed_and_counted_separately(world: &World) {
     world.clock.advance(1_000 * LEASE);
     assert!(claim(world, Job::Embedding).await.is_empty());
     let stats = world.records.stats(&lin()).await.unwrap();
-    assert_eq!((stats.backlog.get(&Job::Embedding), stats.given_up.get(&Job::Embedding)), (None, Some(&2)));
+    assert_eq!((stats.queued.get(&Job::Embedding), stats.dead_letters.get(&Job::Embedding)), (None, Some(&2)));
     assert_eq!(
         failures(world).await.iter().map(|f| (f.id, f.retry_at)).collect::<Vec<_>>(),
         [(id(1), None), (id(2), None)]

@@ -386,7 +386,7 @@ pub async fn a_deletion_reports_removals_per_store(world: &World) {
     }
     let queued_and_tombstones = async || {
         let stats = world.records.stats(&lin()).await.unwrap();
-        (stats.backlog.values().sum::<u64>(), stats.tombstones)
+        (stats.queued.values().sum::<u64>(), stats.tombstones)
     };
     let before = queued_and_tombstones().await;
     let DeletionReport { ids, mut removed } = world.records.delete(&lin(), &[id(1), id(99), id(1)]).await.unwrap();

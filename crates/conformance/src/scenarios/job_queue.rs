@@ -51,7 +51,7 @@ pub async fn a_claimed_job_is_hidden_until_its_lease_expires(world: &World) {
     assert!(available(world, Job::Embedding).await.is_empty(), "a lease of zero does not see leased jobs");
     assert_eq!(available(world, Job::Keywords).await.len(), 3, "leases are per job");
     assert_eq!(
-        world.records.stats(&lin()).await.unwrap().backlog.get(&Job::Embedding),
+        world.records.stats(&lin()).await.unwrap().queued.get(&Job::Embedding),
         Some(&3),
         "leased jobs are still counted"
     );

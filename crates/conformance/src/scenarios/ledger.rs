@@ -21,7 +21,7 @@ pub async fn entries_are_stored_and_not_indexed(world: &World) {
     assert_eq!(world.jobs.requeue(&lin(), Job::Embedding).await.unwrap(), 0);
     assert_eq!(world.found(&lin(), &["entry"]).await, []);
     let stats = world.records.stats(&lin()).await.unwrap();
-    assert_eq!((stats.records, stats.backlog.len()), (1, 0));
+    assert_eq!((stats.records, stats.queued.len()), (1, 0));
     assert_eq!(world.records.delete(&lin(), &[id(1)]).await.unwrap().ids, [id(1)]);
     assert_eq!(world.records.tombstones(&lin(), None, 9).await.unwrap().len(), 1);
 }
@@ -32,7 +32,7 @@ pub async fn a_record_that_becomes_an_entry_is_unqueued(world: &World) {
     record.kind = Kind::ledger("forks");
     let written = world.records.put(&lin(), vec![Write::new(record.clone(), PutMode::Upsert)]).await.unwrap();
     assert_eq!(written[0].pending, []);
-    assert_eq!(world.records.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 0);
+    assert_eq!(world.records.stats(&lin()).await.unwrap().queued.values().sum::<u64>(), 0);
     (record.kind, record.state) = (Kind::new("Ledger/x"), State::Active);
     assert_eq!(world.put(&[&record]).await[0].pending.len(), 2, "the ledger prefix is case-sensitive");
 }

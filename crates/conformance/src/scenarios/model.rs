@@ -241,8 +241,8 @@ impl Pair<'_> {
         }
         for scope in [&lin, &lins_a, &mo, &tenant] {
             let without_zeros = |mut stats: memory_engine_core::Stats| {
-                stats.backlog.retain(|_, n| *n > 0);
-                stats.given_up.retain(|_, n| *n > 0);
+                stats.queued.retain(|_, n| *n > 0);
+                stats.dead_letters.retain(|_, n| *n > 0);
                 stats.kinds.retain(|_, n| *n > 0);
                 stats.states.retain(|_, n| *n > 0);
                 stats

@@ -138,7 +138,7 @@ pub async fn later_writes_of_a_batch_see_earlier_ones(world: &World) {
     let stored = world.all(&lin()).await;
     assert_eq!((stored.len(), stored[0].text.as_str(), stored[0].revision), (1, "fourth", 3));
     let stats = world.records.stats(&lin()).await.unwrap();
-    assert_eq!(stats.backlog.get(&Job::Embedding), Some(&1), "one job, although it was written several times");
+    assert_eq!(stats.queued.get(&Job::Embedding), Some(&1), "one job, although it was written several times");
 }
 
 pub async fn a_conflict_rolls_back_the_whole_batch(world: &World) {
@@ -160,7 +160,7 @@ pub async fn a_conflict_rolls_back_the_whole_batch(world: &World) {
         assert_eq!((stored.len(), stored[0].text.as_str(), stored[0].revision), (1, existing.text.as_str(), 1));
     }
     let stats = world.records.stats(&lin()).await.unwrap();
-    assert_eq!(stats.backlog.get(&Job::Embedding), Some(&1));
+    assert_eq!(stats.queued.get(&Job::Embedding), Some(&1));
 }
 
 pub async fn a_record_cannot_move_to_another_address(world: &World) {

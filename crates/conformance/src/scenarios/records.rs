@@ -46,7 +46,7 @@ pub async fn an_invalid_record_rejects_its_batch(world: &World) {
     batch[2].record.text = " \n".into();
     assert_error_kind(ErrorKind::InvalidInput, world.records.put(&lin(), batch).await);
     assert!(world.all(&lin()).await.is_empty());
-    assert_eq!(world.records.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 0);
+    assert_eq!(world.records.stats(&lin()).await.unwrap().queued.values().sum::<u64>(), 0);
 }
 
 pub async fn invalid_records_are_rejected(world: &World) {
@@ -196,14 +196,14 @@ pub async fn stats_count_the_records_in_scope(world: &World) {
     assert_eq!((stats.records, stats.addresses, stats.tombstones), (3, 1, 1));
     assert_eq!(counts(&stats.kinds), [("dream".into(), 1), ("turn".into(), 2)]);
     assert_eq!(counts(&stats.states), [("active".into(), 2), ("superseded".into(), 1)]);
-    assert_eq!(counts(&stats.backlog), [(Job::Keywords, 2), (Job::Embedding, 2)]);
+    assert_eq!(counts(&stats.queued), [(Job::Keywords, 2), (Job::Embedding, 2)]);
     assert_eq!((stats.oldest, stats.newest), (Some(records[0].occurred_at), Some(records[2].occurred_at)));
 
     let tenant = world.records.stats(&Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap()).await.unwrap();
     assert_eq!((tenant.records, tenant.addresses, tenant.tombstones), (4, 2, 1));
     let nothing = world.records.stats(&session("b")).await.unwrap();
     assert_eq!((nothing.records, nothing.tombstones, nothing.oldest, nothing.newest), (0, 1, None, None));
-    assert!(counts(&nothing.kinds).is_empty() && counts(&nothing.backlog).is_empty());
+    assert!(counts(&nothing.kinds).is_empty() && counts(&nothing.queued).is_empty());
 }
 
 fn counts<K: Ord + Clone>(counts: &BTreeMap<K, u64>) -> Vec<(K, u64)> {

@@ -59,12 +59,12 @@ impl DigestCommand {
         let queued = if self.waiting { None } else { Some(engine.admin().requeue_enrichment(&scope).await?) };
         let done =
             output::run_jobs(&engine, &scope, "digesting", |progress| self.report.print_progress(progress)).await?;
-        let given_up = dead_letters::report(&engine, &scope).await?;
+        let dead_letters = dead_letters::report(&engine, &scope).await?;
         let kinds = engine.stats(&scope).await?.kinds;
         let count = |kind: Kind| kinds.get(kind.as_str()).copied().unwrap_or_default();
         let facts = count(Kind::FACT);
         let summaries = count(Kind::SUMMARY);
-        let mut report = serde_json::json!({ "facts": facts, "summaries": summaries, "given_up": given_up });
+        let mut report = serde_json::json!({ "facts": facts, "summaries": summaries, "dead_letters": dead_letters });
         let mut text = match queued {
             Some(turns) => format!("{} digested", output::counted(turns, "turn", "turns")),
             None => format!("{} from the queue done", output::counted(done, "job", "jobs")),

@@ -66,7 +66,7 @@ impl DoctorCommand {
         if let Some(file) = &self.quarantine {
             quarantine(&db, file).await?;
         }
-        let health = admin::checkup_with_progress(&db, progress()).await;
+        let health = admin::check_health_with_progress(&db, progress()).await;
         let mut health = health.with_context(|| db.to_string())?;
         if health.schema == 0 {
             health
@@ -160,7 +160,7 @@ fn progress() -> impl Fn(usize, usize) + Send + Sync + 'static {
 
 /// Describes the jobs that failed for good, for all tenants together.
 async fn describe_failed_jobs(db: &Database, health: &HealthReport) -> Result<Vec<String>> {
-    let counts = health.waiting.iter().map(|(job, waiting)| (*job, waiting.given_up));
+    let counts = health.waiting.iter().map(|(job, waiting)| (*job, waiting.dead_letters));
     let counts: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
     let mut reasons = BTreeMap::new();
     if !counts.is_empty() && health.schema == health.known_schema {
@@ -223,8 +223,8 @@ fn table(db: &str, health: &HealthReport) -> String {
     for (job, waiting) in &health.waiting {
         let oldest = waiting.oldest.map(|since| output::oldest_wait(SystemClock.now().since(since)));
         row(&format!("queued for {job}"), format!("{}{}", waiting.records, oldest.unwrap_or_default()));
-        if waiting.given_up > 0 {
-            row(&format!("failed for {job}"), waiting.given_up.to_string());
+        if waiting.dead_letters > 0 {
+            row(&format!("failed for {job}"), waiting.dead_letters.to_string());
         }
     }
     table.to_string()

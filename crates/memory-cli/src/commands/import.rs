@@ -118,7 +118,7 @@ impl ImportCommand {
         }
         if dry_run.is_none() {
             report.waiting = output::finish_indexing(&engine, &scope).await?;
-            report.given_up = dead_letters::report(&engine, &scope).await?;
+            report.dead_letters = dead_letters::report(&engine, &scope).await?;
             report.vector_lag = engine.admin().latency_stats().get(&Job::Embedding).copied();
         }
         self.print_report(&report, dry_run.as_ref())?;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::{Job, MemoryEngine, Scope, admin::Generations};
+use memory_engine::{Job, MemoryEngine, Scope, admin::EmbeddingVersions};
 use serde_json::json;
 
 use crate::{
@@ -68,9 +68,9 @@ impl ReindexCommand {
             };
             let count = self.drain(&engine, &scope).await?;
             let space = engine.settings().embedder().space();
-            let given_up = dead_letters::report(&engine, &scope).await?;
+            let dead_letters = dead_letters::report(&engine, &scope).await?;
             let report =
-                json!({ "waited": count, "space": space.to_string(), "retried": retried, "given_up": given_up });
+                json!({ "waited": count, "space": space.to_string(), "retried": retried, "dead_letters": dead_letters });
             return self.report.print_line(&report, || {
                 format!("{} indexed with {space}", output::counted(count, "queued job", "queued jobs"))
             });
@@ -80,12 +80,12 @@ impl ReindexCommand {
         let engine =
             if scope == whole_tenant { self.store.open_to_reindex().await? } else { self.store.open().await? };
         let space = engine.settings().embedder().space().to_string();
-        if let Some(generations) = engine.admin().generations().await?.filter(|now| now.serving.space != space) {
-            return self.cut_over(&engine, &scope, &generations).await;
+        if let Some(versions) = engine.admin().embedding_versions().await?.filter(|now| now.serving.space != space) {
+            return self.cut_over(&engine, &scope, &versions).await;
         }
         let count = engine.admin().reindex(&scope).await?;
         self.drain(&engine, &scope).await?;
-        let second = engine.admin().generations().await?.and_then(|now| now.second).map(|second| second.space);
+        let second = engine.admin().embedding_versions().await?.and_then(|now| now.second).map(|second| second.space);
         let hint = second.as_ref().map_or(String::new(), |second| {
             format!("; the database also has vectors of {second}, which `memory reindex --drop` removes")
         });
@@ -96,24 +96,24 @@ impl ReindexCommand {
     }
 
     /// Computes the vectors of this command's embedder, and switches the store over to them.
-    async fn cut_over(&self, engine: &MemoryEngine, scope: &Scope, before: &Generations) -> Result<ExitCode> {
+    async fn cut_over(&self, engine: &MemoryEngine, scope: &Scope, before: &EmbeddingVersions) -> Result<ExitCode> {
         let old = &before.serving.space;
         let new = engine.settings().embedder().space().to_string();
         let is_complete =
             output::cut_over(engine, self.max_missing, |progress| self.report.print_progress(progress)).await?;
         if !is_complete {
             let failed =
-                engine.admin().generations().await?.and_then(|now| now.second).map_or(0, |second| second.given_up);
+                engine.admin().embedding_versions().await?.and_then(|now| now.second).map_or(0, |second| second.dead_letters);
             bail!(
                 "{} could not be embedded (`memory stats` shows the reason), so the store still uses '{old}'; run the \
                  command again to retry, or add `--max-missing {failed}` to switch over without them",
                 output::counted(failed, "record", "records")
             );
         }
-        let kept = self.keep_old || engine.admin().drop_second_generation().await?.is_none();
+        let kept = self.keep_old || engine.admin().drop_second_embedding_version().await?.is_none();
         // Indexes records that were still queued or arrived since.
         output::drain(engine, scope).await?;
-        let count = engine.admin().generations().await?.map_or(0, |now| now.serving.vectors);
+        let count = engine.admin().embedding_versions().await?.map_or(0, |now| now.serving.vectors);
         let old_vectors = if kept { "are kept; `memory reindex --drop` removes them" } else { "were removed" };
         let report = json!({ "records": count, "space": new, "replaced": old, "kept": kept });
         self.report.print_line(&report, || {
@@ -125,7 +125,7 @@ impl ReindexCommand {
     }
 
     async fn drop_second(&self) -> Result<ExitCode> {
-        let dropped = self.store.database.open_without_indexes().await?.admin().drop_second_generation().await?;
+        let dropped = self.store.database.open_without_indexes().await?.admin().drop_second_embedding_version().await?;
         self.report.print_line(&json!({ "dropped": dropped }), || match &dropped {
             Some(space) => format!("the vectors of {space} were removed"),
             None => "there are no vectors except those in use".to_owned(),

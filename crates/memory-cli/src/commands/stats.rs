@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, process::ExitCode};
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::{Clock, Job, Scope, SystemClock, Timestamp, admin::Generations};
+use memory_engine::{Clock, Job, Scope, SystemClock, Timestamp, admin::EmbeddingVersions};
 
 use crate::{
     args::{DatabaseArgs, ScopeArgs},
@@ -32,17 +32,17 @@ impl StatsCommand {
         let stats = engine.stats(&scope).await?;
         let reasons = dead_letters::reasons(&engine, &scope).await?;
         let now = SystemClock.now();
-        let generations = engine.admin().generations().await?;
+        let versions = engine.admin().embedding_versions().await?;
         let latest_fact = LatestFact::within(&engine, &scope).await?;
         let mut report = serde_json::to_value(&stats)?;
         report["latest_fact"] = serde_json::to_value(&latest_fact)?;
-        report["generations"] = serde_json::to_value(&generations)?;
+        report["embedding_versions"] = serde_json::to_value(&versions)?;
         report["given_up_because"] = serde_json::to_value(&reasons)?;
         let waited = stats.waiting_since.iter().map(|(job, since)| (job, now.since(*since).as_secs_f64()));
         report["waited_seconds"] = serde_json::to_value(waited.collect::<BTreeMap<_, _>>())?;
         self.report.print(&report, || {
             let latest_fact = latest_fact.as_ref().map(LatestFact::describe);
-            describe(&stats, &scope, now, generations.as_ref(), &reasons, latest_fact)
+            describe(&stats, &scope, now, versions.as_ref(), &reasons, latest_fact)
         })
     }
 }
@@ -51,7 +51,7 @@ fn describe(
     stats: &memory_engine::Stats,
     scope: &Scope,
     now: Timestamp,
-    generations: Option<&Generations>,
+    versions: Option<&EmbeddingVersions>,
     reasons: &BTreeMap<Job, String>,
     latest_fact: Option<String>,
 ) -> String {
@@ -68,11 +68,11 @@ fn describe(
     }
     row("scopes with records".into(), stats.addresses.to_string());
     row("tombstones".into(), stats.tombstones.to_string());
-    for (job, count) in &stats.backlog {
+    for (job, count) in &stats.queued {
         let oldest = stats.waiting_since.get(job).map(|since| output::oldest_wait(now.since(*since)));
         row(format!("queued for {job}"), format!("{count}{}", oldest.unwrap_or_default()));
     }
-    for (job, count) in &stats.given_up {
+    for (job, count) in &stats.dead_letters {
         row(format!("failed for {job}"), count.to_string());
     }
     for (name, time) in [("oldest record", stats.oldest), ("newest record", stats.newest)] {
@@ -84,8 +84,8 @@ fn describe(
         row("latest fact".into(), latest_fact);
     }
     let mut text = format!("{table}\nwithin {scope}");
-    if let Some((Generations { records, serving, .. }, second)) =
-        generations.and_then(|all| Some((all, all.second.as_ref()?)))
+    if let Some((EmbeddingVersions { records, serving, .. }, second)) =
+        versions.and_then(|all| Some((all, all.second.as_ref()?)))
     {
         text += &format!(
             "\nof {records} records of all users, {} have vectors of {}, which searches use,\n\
@@ -93,11 +93,11 @@ fn describe(
             serving.vectors, serving.space, second.vectors, second.space
         );
     }
-    if !stats.backlog.is_empty() {
+    if !stats.queued.is_empty() {
         text += "\nqueued jobs are done by `memory digest --waiting --digest rules`, by a running `memory serve`, and \
                  after the next reply of an agent with hooks";
     }
-    for (job, count) in &stats.given_up {
+    for (job, count) in &stats.dead_letters {
         text += &format!("\n{}", dead_letters::describe(*job, *count, reasons.get(job)));
     }
     text

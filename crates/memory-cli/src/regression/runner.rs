@@ -67,7 +67,7 @@ impl CaseRunner {
     /// # Errors
     /// The store's error.
     pub(crate) async fn waiting_records(&self, tenant: &Scope) -> Result<u64> {
-        let queued = self.engine.stats(tenant).await?.backlog;
+        let queued = self.engine.stats(tenant).await?.queued;
         let count = |job: Job| queued.get(&job).copied().unwrap_or_default();
         Ok(count(Job::Embedding).max(count(Job::Keywords)))
     }

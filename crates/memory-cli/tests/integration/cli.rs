@@ -73,7 +73,7 @@ fn k15_repeated_import_adds_nothing() {
     assert_eq!((again["added"].as_u64(), again["unchanged"].as_u64()), (Some(0), Some(4)));
     let stats = cli.stats();
     assert_eq!(stats["records"], 4);
-    assert_eq!(stats["backlog"], serde_json::json!({}), "everything is indexed when the command ends");
+    assert_eq!(stats["queued"], serde_json::json!({}), "everything is indexed when the command ends");
 }
 
 #[test]

@@ -101,5 +101,5 @@ fn killed_copy_can_be_resumed() {
     assert!(report["unchanged"].as_u64().unwrap() >= committed, "committed records are kept: {report}");
     assert_eq!(report["added"].as_u64().unwrap() + report["unchanged"].as_u64().unwrap(), 6000, "{report}");
     let stats = cli.run(&["stats", "--db", "b.db", "--json"]).json();
-    assert_eq!((stats["records"].as_u64(), stats["backlog"].clone()), (Some(6000), serde_json::json!({})));
+    assert_eq!((stats["records"].as_u64(), stats["queued"].clone()), (Some(6000), serde_json::json!({})));
 }

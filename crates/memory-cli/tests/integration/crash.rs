@@ -75,7 +75,7 @@ fn k15_killed_import_can_be_completed() {
 
     let stats = command_in(folder.path()).args(["stats", "--json"]).output().unwrap();
     let stats: Value = serde_json::from_slice(&stats.stdout).unwrap();
-    assert_eq!(stats["backlog"], serde_json::json!({}), "everything is indexed");
+    assert_eq!(stats["queued"], serde_json::json!({}), "everything is indexed");
     let found =
         command_in(folder.path()).args(["search", "turn number 19999", "--user", "lin", "--json"]).output().unwrap();
     let found: Value = serde_json::from_slice(&found.stdout).unwrap();

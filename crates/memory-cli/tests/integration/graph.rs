@@ -116,7 +116,7 @@ async fn unavailable_graph_model_leaves_turns_queued() {
     assert!(imported.stderr.contains("401") && !imported.stderr.contains("hunter2"), "{imported:?}");
     let found = cli.run(&["search", "Anna Reed", "--user", "lin", "--graph", "openai:toy", "--json"]).json();
     assert!(found["hits"][0]["record"]["text"].as_str().unwrap().contains("Anna Reed"));
-    assert_eq!(cli.stats()["backlog"]["graph"], 4);
+    assert_eq!(cli.stats()["queued"]["graph"], 4);
 
     server.reset().await;
     let reply = r#"{"entities": [{"name": "Anna Reed", "kind": "person", "aliases": ["安娜"]}], "relations": []}"#;
@@ -126,7 +126,7 @@ async fn unavailable_graph_model_leaves_turns_queued() {
     cli.run(&["digest", "--user", "lin", "--graph", "openai:toy"]).ok();
     let shown = cli.run(&["graph", "安娜", "--user", "lin"]).ok();
     assert!(shown.contains("Anna Reed") && shown.contains("安娜"), "{shown}");
-    assert_eq!(cli.stats()["backlog"].get("graph"), None);
+    assert_eq!(cli.stats()["queued"].get("graph"), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,6 +141,6 @@ async fn r8_import_reports_extractions_that_were_given_up() {
     let hint = "the job 'graph' failed for 4 records";
     assert!(imported.stderr.contains(hint) && imported.stderr.contains("memory digest --graph rules"), "{imported:?}");
     let report: Value = serde_json::from_str(imported.stdout.lines().last().unwrap()).unwrap();
-    assert_eq!((&report["added"], &report["given_up"]), (&json!(4), &json!(4)), "{report}");
-    assert_eq!(cli.stats()["given_up"]["graph"], 4);
+    assert_eq!((&report["added"], &report["dead_letters"]), (&json!(4), &json!(4)), "{report}");
+    assert_eq!(cli.stats()["dead_letters"]["graph"], 4);
 }

@@ -56,7 +56,7 @@ fn words_of_any_length_are_digested() {
         let user = format!("user{n}");
         memory.run_on(&text, &["add", "-", "--user", &user, "--digest", "rules", "--graph", "rules"]).ok();
         let stats = memory.run(&["stats", "--user", &user, "--json"]).json();
-        assert!(stats["given_up"].as_object().is_none_or(|jobs| jobs.is_empty()), "text {n}: {stats}");
+        assert!(stats["dead_letters"].as_object().is_none_or(|jobs| jobs.is_empty()), "text {n}: {stats}");
     }
     memory.run(&["doctor"]).ok();
 }
@@ -228,7 +228,7 @@ fn log_of_requests_with(word: &str, variables: &[(&str, &str)]) -> String {
         serde_json::json!({"model": "x", "messages": [{"role": "user", "content": word}]}).to_string(),
     );
     // The jobs of the turns are logged, too.
-    while memory.stats()["backlog"] != serde_json::json!({}) {
+    while memory.stats()["queued"] != serde_json::json!({}) {
         thread::park_timeout(Duration::from_millis(20));
     }
     server.kill().unwrap();

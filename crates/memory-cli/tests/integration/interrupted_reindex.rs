@@ -100,8 +100,8 @@ pub(crate) async fn can_be_completed(variables: &[(&str, &str)]) {
     stalls.store(false, Ordering::Relaxed);
     assert_old_vectors_serve();
     assert_finds(run(&["search", &text(7), "--user", "lin", "--json"]), 7);
-    let generations = |result: CommandOutput| result.json()["generations"].clone();
-    let now = generations(run(&["stats", "--json"]));
+    let versions = |result: CommandOutput| result.json()["embedding_versions"].clone();
+    let now = versions(run(&["stats", "--json"]));
     let filled = now["second"]["vectors"].as_u64().unwrap();
     assert!(filled >= done && filled < TURNS as u64, "{done} were reported, {now}");
     assert!(run(&["stats"]).ok().contains(&format!("and {filled} have vectors of toy")));

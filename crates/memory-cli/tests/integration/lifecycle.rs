@@ -218,7 +218,7 @@ async fn dead_letters_are_shown_with_reason_and_remedy() {
             }
         };
         tokio::select! { drained = engine.drain(&lin, |_| ()) => drop(drained), () = has_failed => {} }
-        if !engine.stats(&lin).await.unwrap().given_up.is_empty() {
+        if !engine.stats(&lin).await.unwrap().dead_letters.is_empty() {
             break;
         }
         clock.advance(Duration::from_secs(100));
@@ -232,19 +232,19 @@ async fn dead_letters_are_shown_with_reason_and_remedy() {
         assert!(stats.contains(part) && doctor.stdout.contains(part), "'{part}' in {stats} and {doctor:?}");
     }
     let report = cli.run(&["stats", "--json"]).json();
-    assert_eq!((&report["given_up"]["facts"], &report["backlog"]), (&serde_json::json!(1), &serde_json::json!({})));
+    assert_eq!((&report["dead_letters"]["facts"], &report["queued"]), (&serde_json::json!(1), &serde_json::json!({})));
     assert!(report["given_up_because"]["facts"].as_str().unwrap().contains("cannot be read"));
-    let checkup: Value = serde_json::from_str(&cli.run(&["doctor", "--json"]).stdout).unwrap();
-    let facts = &checkup["waiting"]["facts"];
-    assert_eq!((facts["records"].as_u64(), facts["given_up"].as_u64()), (Some(0), Some(1)), "{checkup}");
+    let check_health: Value = serde_json::from_str(&cli.run(&["doctor", "--json"]).stdout).unwrap();
+    let facts = &check_health["waiting"]["facts"];
+    assert_eq!((facts["records"].as_u64(), facts["dead_letters"].as_u64()), (Some(0), Some(1)), "{check_health}");
 
     let waiting = cli.run(&["reindex", "--waiting", "--failed", "--json"]);
     assert!(why.iter().all(|part| waiting.stderr.contains(part)), "{waiting:?}");
     let report: Value = serde_json::from_str(waiting.stdout.lines().last().unwrap()).unwrap();
-    assert_eq!((report["given_up"].as_u64(), report["retried"].as_u64()), (Some(1), Some(0)), "facts are not indexed");
+    assert_eq!((report["dead_letters"].as_u64(), report["retried"].as_u64()), (Some(1), Some(0)), "facts are not indexed");
 
     cli.run(&["digest", "--digest", "rules"]).ok();
-    assert_eq!(cli.stats()["given_up"], serde_json::json!({}));
+    assert_eq!(cli.stats()["dead_letters"], serde_json::json!({}));
     assert!(cli.run(&["doctor", "--repair"]).ok().contains("no problems found"));
     assert!(cli.run(&["facts", "--user", "lin"]).ok().contains("Porto"));
 }

@@ -10,7 +10,7 @@ use memory_engine_curation::{Forget, ForgetReport, LinkedTurns};
 use memory_engine_enrichment::{LatencyStats, Progress};
 use memory_engine_indexing::{Turn, verb};
 use memory_engine_recall::DegradedRecall;
-use memory_engine_vector_store::{Generations, VectorQuery};
+use memory_engine_vector_store::{EmbeddingVersions, VectorQuery};
 use tracing::{Span, field::Empty};
 
 use crate::engine::MemoryEngine;
@@ -34,7 +34,7 @@ use crate::engine::MemoryEngine;
 /// for failure in admin.failures(&lin, 10).await? {
 ///     println!("{} of {}: {}", failure.job.as_str(), failure.id, failure.reason);
 /// }
-/// assert!(memory.stats(&lin).await?.backlog.values().all(|waiting| *waiting == 0));
+/// assert!(memory.stats(&lin).await?.queued.values().all(|waiting| *waiting == 0));
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
 #[derive(Debug, Clone)]
@@ -263,7 +263,7 @@ impl Admin {
         verb!("admin.search_vectors", scope, { limit = query.limit, hits = Empty }, work, note)
     }
 
-    /// Returns the generations of vectors in the store, all tenants together; `None` for a store that has only one.
+    /// Returns the versions of the vectors in the store, all tenants together; `None` for a store that has only one.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -283,24 +283,24 @@ impl Admin {
     /// // Filled in the background while the old vectors serve; then it cuts over.
     /// let builder = MemoryEngine::builder().sqlite(&path).embedder(new).replacing(old).background(false);
     /// let memory = builder.on_mismatch(Mismatch::Refill).build().await?;
-    /// println!("{:?}", memory.admin().generations().await?);
+    /// println!("{:?}", memory.admin().embedding_versions().await?);
     /// assert!(memory.admin().cut_over(0, |_| ()).await?);
-    /// println!("dropped: {:?}", memory.admin().drop_second_generation().await?);
+    /// println!("dropped: {:?}", memory.admin().drop_second_embedding_version().await?);
     /// assert_eq!(memory.recall(&lin, "violin").await?.hits.len(), 1);
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
     /// ```
     ///
     /// # Errors
     /// The store's error.
-    pub async fn generations(&self) -> Result<Option<Generations>> {
-        let Some(store) = self.engine.indexed_store().vectors().generations() else { return Ok(None) };
-        verb!("admin.generations", {}, store.generations()).map(Some)
+    pub async fn embedding_versions(&self) -> Result<Option<EmbeddingVersions>> {
+        let Some(store) = self.engine.indexed_store().vectors().embedding_versions() else { return Ok(None) };
+        verb!("admin.embedding_versions", {}, store.embedding_versions()).map(Some)
     }
 
     /// Computes the missing vectors of this engine's embedder, and cuts over to them in one transaction once no job is
     /// queued and at most `max_missing` records are dead letters. Until then searches use the old vectors. Returns true
     /// if the vectors of this engine's embedder serve. The old vectors stay until
-    /// [`drop_second_generation`](Self::drop_second_generation). The background worker does the same with
+    /// [`drop_second_embedding_version`](Self::drop_second_embedding_version). The background worker does the same with
     /// `max_missing` 0.
     ///
     /// # Errors
@@ -309,14 +309,14 @@ impl Admin {
         verb!("admin.cut_over", {}, self.engine.enrichment().worker().cut_over(max_missing, progress))
     }
 
-    /// Removes the vectors that do not serve, of an unfinished generation or the old one, and returns their space;
+    /// Removes the vectors that do not serve, of an unfinished embedding version or the old one, and returns their space;
     /// `None` if there were none.
     ///
     /// # Errors
     /// The store's error.
-    pub async fn drop_second_generation(&self) -> Result<Option<String>> {
-        let Some(store) = self.engine.indexed_store().vectors().generations() else { return Ok(None) };
-        verb!("admin.drop_second_generation", {}, store.drop_second())
+    pub async fn drop_second_embedding_version(&self) -> Result<Option<String>> {
+        let Some(store) = self.engine.indexed_store().vectors().embedding_versions() else { return Ok(None) };
+        verb!("admin.drop_second_embedding_version", {}, store.drop_second())
     }
 }
 

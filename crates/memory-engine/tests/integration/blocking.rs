@@ -11,7 +11,7 @@ use crate::given::{Backend, lin};
 
 fn wait_for_background(memory: &MemoryEngine) {
     let started = Instant::now();
-    while memory.stats(&lin()).unwrap().backlog.values().any(|waiting| *waiting > 0) {
+    while memory.stats(&lin()).unwrap().queued.values().any(|waiting| *waiting > 0) {
         assert!(started.elapsed() < Duration::from_secs(60), "the background worker does nothing");
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -28,7 +28,7 @@ async fn k4_records_are_found_by_words_at_once_and_by_vectors_later() {
             [(Retriever::Keyword, 1), (Retriever::Vector, 1)]
         );
         assert!(found.degraded.is_empty());
-        assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
+        assert!(memory.stats(&lin()).await.unwrap().queued.is_empty());
     }
 }
 
@@ -46,7 +46,7 @@ async fn a_record_stored_with_its_vector_is_found_by_it_at_once() {
         let pairs: Vec<_> = texts.iter().map(|text| record(text)).zip(vectors).collect();
         let ids: Vec<RecordId> = pairs.iter().map(|(record, _)| record.id).collect();
         memory.admin().store_embedded(&lin(), pairs.clone(), PutMode::Create).await.unwrap();
-        assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty(), "no job is queued");
+        assert!(memory.stats(&lin()).await.unwrap().queued.is_empty(), "no job is queued");
         for (id, question) in ids.iter().zip(["海鲜过敏", "brasskey stove"]) {
             let asked = RecallQuery::new(question).with_retrievers(Retrievers::VectorOnly);
             assert_eq!(memory.recall(&lin(), asked).await.unwrap().hits[0].record.id, *id);
@@ -57,7 +57,7 @@ async fn a_record_stored_with_its_vector_is_found_by_it_at_once() {
         other.text = "jazz records in the attic".into();
         let vector = memory.settings().embedder().embed(&[&other.text], Purpose::Document).await.unwrap().remove(0);
         memory.admin().store_embedded(&lin(), vec![(other, vector)], PutMode::Upsert).await.unwrap();
-        assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
+        assert!(memory.stats(&lin()).await.unwrap().queued.is_empty());
         let asked = RecallQuery::new("jazzrecords attic").with_retrievers(Retrievers::VectorOnly);
         assert_eq!(memory.recall(&lin(), asked).await.unwrap().hits[0].record.id, ids[0]);
 
@@ -74,12 +74,12 @@ async fn the_background_worker_indexes_new_records() {
         let memory = backend.builder().build().await.unwrap();
         memory.remember(&lin(), "I keep the brass key under the stove").await.unwrap();
         for _ in 0..6000 {
-            if memory.stats(&lin()).await.unwrap().backlog.is_empty() {
+            if memory.stats(&lin()).await.unwrap().queued.is_empty() {
                 break;
             }
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
-        assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
+        assert!(memory.stats(&lin()).await.unwrap().queued.is_empty());
         let found = memory.recall(&lin(), "brasskey").await.unwrap();
         assert_eq!(found.hits[0].found_by[0].retriever, Retriever::Vector, "only character n-grams match");
     }
@@ -139,7 +139,7 @@ async fn k3_a_failing_embedder_loses_no_record_and_no_recall() {
         assert_eq!(found.hits.len(), 1);
         assert_eq!(found.degraded[0].stage, "vector");
         assert!(found.degraded[0].reason.contains("out of order"), "{:?}", found.degraded);
-        assert_eq!(memory.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 1, "the job is still queued");
+        assert_eq!(memory.stats(&lin()).await.unwrap().queued.values().sum::<u64>(), 1, "the job is still queued");
     }
 }
 

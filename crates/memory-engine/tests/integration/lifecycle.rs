@@ -30,7 +30,7 @@ fn multi_thread() -> Runtime {
 /// Waits until the background worker has run all jobs.
 async fn wait_for_background(memory: &MemoryEngine) {
     let started = Instant::now();
-    while memory.stats(&lin()).await.unwrap().backlog.values().any(|waiting| *waiting > 0) {
+    while memory.stats(&lin()).await.unwrap().queued.values().any(|waiting| *waiting > 0) {
         assert!(started.elapsed() < TIME_LIMIT, "the background worker does nothing");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -261,7 +261,7 @@ async fn a_batch_that_ends_in_time_is_finished_before_the_engine_closes() {
     closed.unwrap();
     let memory =
         MemoryEngine::builder().sqlite(&path).embedder(embedder.clone()).background(false).build().await.unwrap();
-    assert!(memory.stats(&lin()).await.unwrap().backlog.values().all(|waiting| *waiting == 0));
+    assert!(memory.stats(&lin()).await.unwrap().queued.values().all(|waiting| *waiting == 0));
 }
 
 #[tokio::test]

@@ -249,15 +249,15 @@ async fn an_import_reports_each_record_and_continues_after_an_invalid_one() {
 async fn the_background_waits_for_an_import_to_end() {
     for backend in Backend::all() {
         let memory = backend.builder().background(true).build().await.unwrap();
-        let queued = || async { memory.stats(&lin()).await.unwrap().backlog.values().sum::<u64>() };
+        let queued = || async { memory.stats(&lin()).await.unwrap().queued.values().sum::<u64>() };
         let turns = stream::iter(0..30).then(|n| {
             let memory = memory.clone();
             async move {
                 if n == 20 {
                     // Long enough for the background worker to run the queued jobs if it were not paused.
                     tokio::time::sleep(Duration::from_millis(300)).await;
-                    let backlog = memory.stats(&lin()).await.unwrap().backlog;
-                    assert!(!backlog.is_empty() && backlog.values().all(|waiting| *waiting == 20), "{backlog:?}");
+                    let queued = memory.stats(&lin()).await.unwrap().queued;
+                    assert!(!queued.is_empty() && queued.values().all(|waiting| *waiting == 20), "{queued:?}");
                 }
                 Turn::user(format!("line {n}")).at(time("2024-05-01"))
             }

@@ -74,7 +74,7 @@ async fn drain_for_an_hour(memory: &MemoryEngine, clock: &ManualClock) {
 }
 
 #[tokio::test]
-async fn no_record_is_given_up_because_of_its_service() {
+async fn no_record_becomes_a_dead_letter_because_of_its_service() {
     for count in [1, 40] {
         for backend in Backend::all() {
             let clock = Arc::new(ManualClock::new(NOON));
@@ -87,14 +87,14 @@ async fn no_record_is_given_up_because_of_its_service() {
                 embedder.answer.store(answer, Ordering::Relaxed);
                 drain_for_an_hour(&memory, &clock).await;
                 let stats = memory.stats(&lin()).await.unwrap();
-                assert_eq!(stats.backlog.get(&Job::Embedding), Some(&count), "{count} records, {reason:?}");
-                assert!(stats.given_up.is_empty(), "{count} records, {reason:?}");
+                assert_eq!(stats.queued.get(&Job::Embedding), Some(&count), "{count} records, {reason:?}");
+                assert!(stats.dead_letters.is_empty(), "{count} records, {reason:?}");
                 let failures = memory.admin().failures(&lin(), 99).await.unwrap();
                 assert!(failures.iter().any(|failure| failure.reason.contains("cannot be used")), "{failures:?}");
             }
             embedder.answer.store(usize::MAX, Ordering::Relaxed);
             memory.drain(&lin(), |_| ()).await.unwrap();
-            assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
+            assert!(memory.stats(&lin()).await.unwrap().queued.is_empty());
         }
     }
 }
@@ -110,13 +110,13 @@ async fn a_record_that_is_at_fault_is_given_up_and_can_be_retried() {
         }
         drain_for_an_hour(&memory, &clock).await;
         let stats = memory.stats(&lin()).await.unwrap();
-        assert_eq!((stats.backlog.len(), stats.given_up), (0, [(Job::Embedding, 1)].into()));
+        assert_eq!((stats.queued.len(), stats.dead_letters), (0, [(Job::Embedding, 1)].into()));
         let failures = memory.admin().failures(&lin(), 9).await.unwrap();
         assert!(failures.len() == 1 && failures[0].reason.contains("all zeros"), "{failures:?}");
         assert_eq!(memory.admin().retry_dead_letters(&lin(), &[Job::Facts]).await.unwrap(), 0);
         assert_eq!(memory.admin().retry_dead_letters(&lin(), &[Job::Embedding]).await.unwrap(), 1);
         let stats = memory.stats(&lin()).await.unwrap();
-        assert_eq!((stats.backlog, stats.given_up.len()), ([(Job::Embedding, 1)].into(), 0));
+        assert_eq!((stats.queued, stats.dead_letters.len()), ([(Job::Embedding, 1)].into(), 0));
     }
 }
 
@@ -138,9 +138,9 @@ async fn a_lone_record_on_which_a_model_fails_is_given_up_only_if_the_model_work
             memory.remember(&lin(), "Lin lives in Bern.").await.unwrap();
             drain_for_an_hour(&memory, &clock).await;
             let stats = memory.stats(&lin()).await.unwrap();
-            let (queued, given_up) = (stats.backlog.get(&Job::Graph), stats.given_up.get(&Job::Graph));
+            let (queued, dead_letters) = (stats.queued.get(&Job::Graph), stats.dead_letters.get(&Job::Graph));
             let expected = if *is_given_up { (None, Some(&1)) } else { (Some(&1), None) };
-            assert_eq!((queued, given_up), expected, "{:?}", model.requests().len());
+            assert_eq!((queued, dead_letters), expected, "{:?}", model.requests().len());
             memory.close().await.unwrap();
         }
     }

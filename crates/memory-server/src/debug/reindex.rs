@@ -30,7 +30,7 @@ pub(super) struct ReindexProgress {
     /// The number of queued jobs.
     waiting: u64,
     /// The number of dead-lettered jobs. A new request retries them.
-    given_up: u64,
+    dead_letters: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -67,18 +67,18 @@ pub(super) async fn progress(
 
 async fn progress_of(engine: &MemoryEngine, scope: &Scope) -> Result<ReindexProgress, Fault> {
     let stats = engine.stats(scope).await?;
-    let waiting = count_indexing_jobs(&stats.backlog);
-    let given_up = count_indexing_jobs(&stats.given_up);
+    let waiting = count_indexing_jobs(&stats.queued);
+    let dead_letters = count_indexing_jobs(&stats.dead_letters);
     let active = stats.states.get("active").copied().unwrap_or(0);
     let ledgers = stats.kinds.iter().filter(|(kind, _)| memory_engine::Kind::new(kind.as_str()).is_ledger());
     let indexed_records = active.saturating_sub(ledgers.map(|(_, count)| count).sum());
-    let total = (indexed_records * Job::INDEXING.len() as u64).max(waiting + given_up);
-    let status = match (waiting, given_up) {
+    let total = (indexed_records * Job::INDEXING.len() as u64).max(waiting + dead_letters);
+    let status = match (waiting, dead_letters) {
         (0, 0) => Status::Done,
         (0, _) => Status::Incomplete,
         _ => Status::Running,
     };
-    Ok(ReindexProgress { id: reindex_id(scope), status, total, done: total - waiting - given_up, waiting, given_up })
+    Ok(ReindexProgress { id: reindex_id(scope), status, total, done: total - waiting - dead_letters, waiting, dead_letters })
 }
 
 fn count_indexing_jobs(jobs: &BTreeMap<Job, u64>) -> u64 {

@@ -81,14 +81,14 @@ struct IndexStatus {
     /// Records of them that wait for their entry.
     waiting: u64,
     /// Records of them whose job failed for good.
-    given_up: u64,
+    dead_letters: u64,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct JobCounts {
     job: &'static str,
     waiting: u64,
-    given_up: u64,
+    dead_letters: u64,
     /// The time at which the oldest waiting record was queued.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting_since: Option<String>,
@@ -136,8 +136,8 @@ async fn show_overview(
     let indexes = Job::INDEXING.map(|job| IndexStatus {
         index: job.as_str(),
         records: indexed,
-        waiting: stats.backlog.get(&job).copied().unwrap_or(0),
-        given_up: stats.given_up.get(&job).copied().unwrap_or(0),
+        waiting: stats.queued.get(&job).copied().unwrap_or(0),
+        dead_letters: stats.dead_letters.get(&job).copied().unwrap_or(0),
     });
     let failures = failures_of(engine, &accessible.scopes).await?;
     let (indexes, queue) = (indexes.into(), job_counts(&stats));
@@ -162,11 +162,11 @@ fn job_counts(stats: &Stats) -> Vec<JobCounts> {
     let count = |counts: &BTreeMap<Job, u64>, job| counts.get(&job).copied().unwrap_or(0);
     let jobs = Job::ALL.into_iter().map(|job| JobCounts {
         job: job.as_str(),
-        waiting: count(&stats.backlog, job),
-        given_up: count(&stats.given_up, job),
+        waiting: count(&stats.queued, job),
+        dead_letters: count(&stats.dead_letters, job),
         waiting_since: stats.waiting_since.get(&job).map(Timestamp::to_string),
     });
-    jobs.filter(|job| job.waiting + job.given_up > 0).collect()
+    jobs.filter(|job| job.waiting + job.dead_letters > 0).collect()
 }
 
 async fn failures_of(engine: &MemoryEngine, scopes: &[Scope]) -> Result<Vec<FailedJob>, Fault> {

@@ -71,10 +71,10 @@ impl Mem0 {
     /// Returns the status of a turn without facts, derived from all extraction jobs in its scope.
     async fn extraction_status(&self, scope: &Scope) -> Result<&'static str, Mem0Error> {
         let stats = self.engine.stats(scope).await?;
-        if stats.backlog.get(&Job::Facts).is_some_and(|count| *count > 0) {
+        if stats.queued.get(&Job::Facts).is_some_and(|count| *count > 0) {
             return Ok("PENDING");
         }
-        let has_failed = stats.given_up.get(&Job::Facts).is_some_and(|count| *count > 0);
+        let has_failed = stats.dead_letters.get(&Job::Facts).is_some_and(|count| *count > 0);
         Ok(if has_failed { "FAILED" } else { "SUCCEEDED" })
     }
 }

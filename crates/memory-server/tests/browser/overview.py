@@ -85,8 +85,8 @@ def check_failures(browser):
     inspector = browser.open()
     page = inspector.page
     overview = get(OVERVIEW)
-    overview["queue"] = [{"job": "embedding", "waiting": 1200, "given_up": 3, "waiting_since": "2026-04-20T11:00:00Z"}]
-    overview["indexes"][1].update(waiting=7, given_up=3)
+    overview["queue"] = [{"job": "embedding", "waiting": 1200, "dead_letters": 3, "waiting_since": "2026-04-20T11:00:00Z"}]
+    overview["indexes"][1].update(waiting=7, dead_letters=3)
     overview["failures"] = [
         {"id": "0", "user_id": HOSTILE, "job": "embedding", "attempts": 5, "reason": HOSTILE},
         {"id": "1", "user_id": "lin", "job": "facts", "attempts": 1, "reason": "late", "retry_at": "2026-04-20T12:05:00Z"},

@@ -125,7 +125,7 @@ async fn figures_are_those_of_the_users_of_a_key() {
     assert_eq!(records(&served.both, "/api/inspector/overview?user_id=mo").await, 1);
     let own = served.get(&served.lin, overview).await;
     assert_eq!(own["totals"]["kinds"], json!({"fact": 1, "turn": 2}));
-    assert_eq!(own["indexes"][1], json!({"index": "embedding", "records": 3, "waiting": 3, "given_up": 0}));
+    assert_eq!(own["indexes"][1], json!({"index": "embedding", "records": 3, "waiting": 3, "dead_letters": 0}));
     assert_eq!(own["queue"].as_array().unwrap().iter().find(|row| row["job"] == "embedding").unwrap()["waiting"], 3);
 
     for (uri, status, words) in [

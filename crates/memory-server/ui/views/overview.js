@@ -185,11 +185,11 @@ function Queue({ data }) {
   const columns = [
     { title: t('job'), cell: (row) => jobName(row.job) },
     { title: t('waiting'), align: 'end', cell: (row) => formatNumber(row.waiting) },
-    { title: t('failed'), align: 'end', cell: (row) => (row.given_up > 0
-      ? html`<${Badge} tone="bad">${formatNumber(row.given_up)}<//>` : '0') },
+    { title: t('failed'), align: 'end', cell: (row) => (row.dead_letters > 0
+      ? html`<${Badge} tone="bad">${formatNumber(row.dead_letters)}<//>` : '0') },
     { title: t('waitingSince'), align: 'end', cell: (row) => formatTime(row.waiting_since) },
   ];
-  const hasFailed = data.queue.some((row) => row.given_up > 0);
+  const hasFailed = data.queue.some((row) => row.dead_letters > 0);
   return html`<${Panel} title=${t('queueTitle')}>
     ${data.queue.length === 0
       ? html`<p><${Badge} tone="good">${t('noQueue')}<//> <span class="hint">${t('noQueueText')}</span></p>`
@@ -203,7 +203,7 @@ function Queue({ data }) {
 
 function IndexBar({ index }) {
   const t = useTexts(texts);
-  const done = Math.max(0, index.records - index.waiting - index.given_up);
+  const done = Math.max(0, index.records - index.waiting - index.dead_letters);
   const value = t('filled', { done: formatNumber(done), total: formatNumber(index.records) });
   const share = index.records === 0 ? 1 : done / index.records;
   return html`<${Bar} label=${t(index.index)} share=${share} value=${value} />`;

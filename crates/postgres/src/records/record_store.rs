@@ -12,7 +12,7 @@ use memory_engine_core::{
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_sql::request;
-use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{EmbeddingVersionRole, EmbeddingVersionStore, EmbeddingVersions, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
     database::{
@@ -229,28 +229,28 @@ impl VectorStore for PostgresStore {
         })
     }
 
-    fn generations(&self) -> Option<&dyn GenerationStore> {
+    fn embedding_versions(&self) -> Option<&dyn EmbeddingVersionStore> {
         Some(self)
     }
 }
 
 #[async_trait]
-impl GenerationStore for PostgresStore {
+impl EmbeddingVersionStore for PostgresStore {
     fn in_space(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
         Arc::new(self.in_space(space))
     }
 
-    async fn role(&self) -> Result<GenerationRole> {
+    async fn role(&self) -> Result<EmbeddingVersionRole> {
         // Read from the primary, since the answer decides which worker processes which jobs.
         let servers = ReadServers::primary_only(self.primary());
         let versions =
-            with_reader!(from servers, "generations", |connection| index_metadata::read_versions(connection).await)?;
-        Ok(versions.role(self.metadata(), "generations")?.0)
+            with_reader!(from servers, "embedding_versions", |connection| index_metadata::read_versions(connection).await)?;
+        Ok(versions.role(self.metadata(), "embedding_versions")?.0)
     }
 
-    async fn generations(&self) -> Result<Generations> {
+    async fn embedding_versions(&self) -> Result<EmbeddingVersions> {
         let servers = ReadServers::primary_only(self.primary());
-        with_reader!(from servers, "generations", |connection| embedding_versions::count(connection).await)
+        with_reader!(from servers, "embedding_versions", |connection| embedding_versions::count(connection).await)
     }
 
     async fn begin(&self) -> Result<u64> {

@@ -12,7 +12,7 @@ use memory_engine_sql::{
     indexed,
     rows::{LEASE_DEAD, LEASE_FREE},
 };
-use memory_engine_vector_store::{Generation, GenerationRole, Generations};
+use memory_engine_vector_store::{EmbeddingVersion, EmbeddingVersionRole, EmbeddingVersions};
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::{
@@ -80,7 +80,7 @@ pub(crate) async fn queue_missing(
     now: Timestamp,
 ) -> Result<u64, PostgresError> {
     let versions = index_metadata::read_versions(connection).await?;
-    let (GenerationRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(0) };
+    let (EmbeddingVersionRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(0) };
     sqlx::raw_sql("SET LOCAL statement_timeout = 0").execute(&mut *connection).await?;
     let sql = format!(
         "INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
@@ -104,8 +104,8 @@ pub(crate) async fn queue_missing(
 
 /// Returns true if no record waits for the second version, and it has at most `missing_allowed` dead letters.
 async fn is_complete(connection: &mut PgConnection, missing_allowed: u64) -> Result<bool, PostgresError> {
-    let (waiting, given_up) = count_queued(connection, SECOND_PART).await?;
-    Ok(waiting == 0 && given_up <= missing_allowed)
+    let (waiting, dead_letters) = count_queued(connection, SECOND_PART).await?;
+    Ok(waiting == 0 && dead_letters <= missing_allowed)
 }
 
 /// Returns true if [`cut_over`] can succeed or is already done. Writes continue.
@@ -115,7 +115,7 @@ pub(crate) async fn can_cut_over(
     missing_allowed: u64,
 ) -> Result<bool, PostgresError> {
     let (role, _) = index_metadata::read_versions(connection).await?.role(metadata, "reindex")?;
-    Ok(role == GenerationRole::Serving || is_complete(connection, missing_allowed).await?)
+    Ok(role == EmbeddingVersionRole::Serving || is_complete(connection, missing_allowed).await?)
 }
 
 /// Cuts over to the second version, if it is in the embedding space of this process and lacks at most `missing_allowed`
@@ -128,7 +128,7 @@ pub(crate) async fn cut_over(
 ) -> Result<bool, PostgresError> {
     lock_writes(connection).await?;
     let versions = index_metadata::read_versions(connection).await?;
-    let (GenerationRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(true) };
+    let (EmbeddingVersionRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(true) };
     if !is_complete(connection, missing_allowed).await? {
         return Ok(false);
     }
@@ -168,7 +168,7 @@ pub(crate) async fn drop_second(connection: &mut PgConnection) -> Result<Option<
 }
 
 /// Returns the embedding versions, with the numbers of their vectors and queued records.
-pub(crate) async fn count(connection: &mut PgConnection) -> Result<Generations, PostgresError> {
+pub(crate) async fn count(connection: &mut PgConnection) -> Result<EmbeddingVersions, PostgresError> {
     let versions = index_metadata::read_versions(connection).await?;
     let records: i64 = sqlx::query_scalar(count_indexed!()).fetch_one(&mut *connection).await?;
     let serving = versions.serving.unwrap_or_default();
@@ -177,7 +177,7 @@ pub(crate) async fn count(connection: &mut PgConnection) -> Result<Generations, 
         Some(space) => Some(describe(connection, space, versions.table.other(), SECOND_PART).await?),
         None => None,
     };
-    Ok(Generations::new(u64::try_from(records).unwrap_or_default(), serving).with_second(second))
+    Ok(EmbeddingVersions::new(u64::try_from(records).unwrap_or_default(), serving).with_second(second))
 }
 
 async fn describe(
@@ -185,19 +185,19 @@ async fn describe(
     space: String,
     table: VectorTable,
     job: &str,
-) -> Result<Generation, PostgresError> {
-    let mut generation = Generation::new(space);
-    generation.vectors = count_vectors(connection, table).await?;
-    (generation.waiting, generation.given_up) = count_queued(connection, job).await?;
-    Ok(generation)
+) -> Result<EmbeddingVersion, PostgresError> {
+    let mut version = EmbeddingVersion::new(space);
+    version.vectors = count_vectors(connection, table).await?;
+    (version.waiting, version.dead_letters) = count_queued(connection, job).await?;
+    Ok(version)
 }
 
 /// Counts the records that wait for a job, and its dead letters.
 async fn count_queued(connection: &mut PgConnection, job: &str) -> Result<(u64, u64), PostgresError> {
     let sql = "SELECT count(*) FILTER (WHERE b.leased_until <> $2) AS waiting,
-                      count(*) FILTER (WHERE b.leased_until = $2) AS given_up
+                      count(*) FILTER (WHERE b.leased_until = $2) AS dead_letters
                FROM jobs b WHERE b.job = $1";
     let row = sqlx::query(sql).bind(job).bind(LEASE_DEAD).fetch_one(connection).await?;
     let count = |column: &str| row.try_get::<i64, _>(column).map(|count| u64::try_from(count).unwrap_or_default());
-    Ok((count("waiting")?, count("given_up")?))
+    Ok((count("waiting")?, count("dead_letters")?))
 }

@@ -7,7 +7,7 @@ use memory_engine_core::{
 };
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStore, Mention, Relation};
 use memory_engine_postgres::{
-    BackupMessage, EventQuery, PostgresStore, checkup, install_views, migrate_down, migration_status, receive_backup,
+    BackupMessage, EventQuery, PostgresStore, check_health, install_views, migrate_down, migration_status, receive_backup,
     remove_views, repair, send_backup,
 };
 use memory_engine_synonyms::SynonymGroup;
@@ -340,10 +340,10 @@ pub(crate) async fn sets_of_views_are_installed_and_removed(database: &Database)
     }
     assert_eq!(view_objects(&mut connection).await.len(), 17);
     assert_eq!(migration_status(url, options).await.unwrap().views, ViewSet::ALL.into());
-    assert_eq!(checkup(url, options).await.unwrap().problems, [""; 0]);
+    assert_eq!(check_health(url, options).await.unwrap().problems, [""; 0]);
     sqlx::raw_sql("DROP VIEW conversations; DROP FUNCTION memory_ns").execute(&mut connection).await.unwrap();
     assert_eq!(repair(url, options).await.unwrap().len(), 2);
-    assert_eq!(checkup(url, options).await.unwrap().problems, [""; 0]);
+    assert_eq!(check_health(url, options).await.unwrap().problems, [""; 0]);
 
     sqlx::raw_sql("CREATE VIEW mine AS SELECT * FROM memory_edges").execute(&mut connection).await.unwrap();
     let error = remove_views(url, options, ViewSet::Story).await.unwrap_err();
@@ -407,6 +407,6 @@ pub(crate) async fn a_restored_database_has_the_views_of_the_backup(database: &D
     let found: Vec<String> =
         sqlx::query_scalar("SELECT content FROM conversations").fetch_all(&mut connection).await.unwrap();
     assert_eq!(found, ["words"]);
-    assert_eq!(checkup(&other.url, &to).await.unwrap().problems, [""; 0]);
+    assert_eq!(check_health(&other.url, &to).await.unwrap().problems, [""; 0]);
     tokio::task::spawn_blocking(move || drop(other)).await.unwrap();
 }

@@ -1,7 +1,7 @@
 //! The golden files: databases of every schema, as a version with that schema wrote them.
 
 use memory_engine_core::{Job, RecordStore, ScanQuery};
-use memory_engine_postgres::{SCHEMA, checkup, migrate_down};
+use memory_engine_postgres::{SCHEMA, check_health, migrate_down};
 use memory_engine_synonyms::{SynonymGroup, SynonymStore};
 use sqlx::AssertSqlSafe;
 
@@ -31,13 +31,13 @@ pub(crate) async fn golden_files_of_all_schemas_are_read(database: &Database) {
         assert_eq!(count_keyword_hits(&store, &lin(), "海鲜").await, 1);
         assert_eq!(count_vector_hits(&store, &lin(), vector(1)).await, 1);
         assert_eq!(store.tombstones(&lin(), None, 10).await.unwrap().len(), 1);
-        assert_eq!(store.stats(&lin()).await.unwrap().backlog, [(Job::Embedding, 2)].into());
+        assert_eq!(store.stats(&lin()).await.unwrap().queued, [(Job::Embedding, 2)].into());
         let groups = SynonymStore::list(&store, &lin()).await.unwrap();
         assert_eq!(groups, [SynonymGroup::new("docker", ["容器"])]);
         let new = turn(&lin(), "written by the new version");
         RecordStore::put(&store, &lin(), vec![write(&new)]).await.unwrap();
         store.close().await;
-        let found = checkup(&database.url, &database.options()).await.unwrap();
+        let found = check_health(&database.url, &database.options()).await.unwrap();
         assert_eq!(found.problems, Vec::<String>::new());
         migrate_down(&database.url, &database.options(), 0).await.unwrap();
     }

@@ -1,7 +1,7 @@
 //! Groups of records: health check and repair.
 
 use memory_engine_core::{Kind, ProblemKind, Record, RecordGroup, RecordStore, Scope};
-use memory_engine_postgres::{PostgresStore, checkup, repair};
+use memory_engine_postgres::{PostgresStore, check_health, repair};
 
 use crate::fixtures::{Database, lin, turn, write};
 
@@ -35,7 +35,7 @@ pub(crate) async fn wrong_groups_are_reported_and_repaired(database: &Database) 
     let store = database.open().await;
     let expected = fill(&store).await;
     let options = database.options();
-    assert_eq!(checkup(&database.url, &options).await.unwrap().problems, Vec::<String>::new());
+    assert_eq!(check_health(&database.url, &options).await.unwrap().problems, Vec::<String>::new());
     assert_eq!(repair(&database.url, &options).await.unwrap(), Vec::<String>::new());
     let faults = [
         (9, "UPDATE record_groups SET records = records + 1"),
@@ -51,12 +51,12 @@ pub(crate) async fn wrong_groups_are_reported_and_repaired(database: &Database) 
     ];
     for (count, sql) in faults {
         sqlx::raw_sql(sql).execute(&mut database.connect_directly().await).await.unwrap();
-        let report = checkup(&database.url, &options).await.unwrap();
+        let report = check_health(&database.url, &options).await.unwrap();
         assert_eq!((report.repairable, report.problems.len()), (1, 1), "{sql}: {:?}", report.problems);
         let finding = &report.findings[0];
         assert_eq!((finding.kind, finding.count), (ProblemKind::RecordGroupsWrong, count), "{sql}");
         assert_eq!(repair(&database.url, &options).await.unwrap(), [finding.repaired()], "{sql}");
-        let report = checkup(&database.url, &options).await.unwrap();
+        let report = check_health(&database.url, &options).await.unwrap();
         assert_eq!((report.repairable, report.problems), (0, Vec::new()), "{sql}");
         assert_eq!(stored_groups(&store).await, expected, "{sql}");
     }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, JobQueue, RecordStore, ViewSet};
 use memory_engine_postgres::{
-    Mismatch, PostgresStore, SCHEMA, StoreOptions, checkup, install_views, migrate_down, migrate_up, migration_status,
+    Mismatch, PostgresStore, SCHEMA, StoreOptions, check_health, install_views, migrate_down, migrate_up, migration_status,
 };
-use memory_engine_vector_store::GenerationStore;
+use memory_engine_vector_store::EmbeddingVersionStore;
 use sqlx::{AssertSqlSafe, Row};
 
 use crate::fixtures::{
@@ -74,7 +74,7 @@ pub(crate) async fn the_views_show_the_serving_vectors(database: &Database) {
         let visible: pgvector::Vector =
             sqlx::query_scalar(select).fetch_one(&mut database.connect_directly().await).await.unwrap();
         assert_eq!(visible.as_slice(), vector(2).values());
-        let found = checkup(&database.url, &database.options()).await.unwrap();
+        let found = check_health(&database.url, &database.options()).await.unwrap();
         assert_eq!((found.problems, found.second_space.as_deref()), (Vec::new(), Some("test (16-d, cosine)")));
         store.close().await;
         new.close().await;

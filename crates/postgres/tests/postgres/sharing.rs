@@ -283,7 +283,7 @@ pub(crate) async fn a_killed_server_keeps_acknowledged_writes(_: &Database) {
         store.put(&lin(), batch.clone()).await.unwrap();
     }
     let stats = store.stats(&lin()).await.unwrap();
-    assert_eq!((stats.records, stats.backlog[&Job::Embedding]), (2000, 2000));
+    assert_eq!((stats.records, stats.queued[&Job::Embedding]), (2000, 2000));
     assert_eq!(count_keyword_hits(&store, &lin(), "words").await, 1000, "limited to 1000 hits");
 }
 

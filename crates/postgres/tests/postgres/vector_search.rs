@@ -2,7 +2,7 @@
 
 use memory_engine_core::{Field, Filter, Job, Op, PutMode, Record, RecordStore, Scope, Timestamp, Write};
 use memory_engine_postgres::{Mismatch, PostgresStore, StoreOptions};
-use memory_engine_vector_store::{FlatIndex, GenerationStore, SearchSubset, VectorQuery, VectorStore};
+use memory_engine_vector_store::{FlatIndex, EmbeddingVersionStore, SearchSubset, VectorQuery, VectorStore};
 
 use crate::fixtures::{DIMENSIONS, Database, count_vector_hits, lin, turn, vector, words};
 
@@ -107,8 +107,8 @@ pub(crate) async fn with_a_second_version_supplied_vectors_are_recomputed(databa
         let record = turn(&lin(), "some words");
         let written = store.put(&lin(), vec![embedded(&record, 1)]).await.unwrap();
         assert!(written[0].pending.contains(&Job::Embedding));
-        let generations = GenerationStore::generations(&store).await.unwrap();
-        assert_eq!(generations.serving.vectors, 0);
+        let versions = EmbeddingVersionStore::embedding_versions(&store).await.unwrap();
+        assert_eq!(versions.serving.vectors, 0);
     }
 }
 

@@ -12,7 +12,7 @@ use memory_engine_core::{
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_sql::request;
-use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{EmbeddingVersionRole, EmbeddingVersionStore, EmbeddingVersions, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
     database::{index_metadata, writer::Residue},
@@ -354,27 +354,27 @@ impl VectorStore for SqliteStore {
         Ok(())
     }
 
-    fn generations(&self) -> Option<&dyn GenerationStore> {
+    fn embedding_versions(&self) -> Option<&dyn EmbeddingVersionStore> {
         Some(self)
     }
 }
 
 #[async_trait]
-impl GenerationStore for SqliteStore {
+impl EmbeddingVersionStore for SqliteStore {
     fn in_space(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
         Arc::new(self.with_space(space))
     }
 
-    async fn role(&self) -> Result<GenerationRole> {
+    async fn role(&self) -> Result<EmbeddingVersionRole> {
         let metadata = self.index_metadata();
-        self.read("generations", move |connection| {
-            Ok(index_metadata::versions(connection)?.role(&metadata, "generations")?.0)
+        self.read("embedding_versions", move |connection| {
+            Ok(index_metadata::versions(connection)?.role(&metadata, "embedding_versions")?.0)
         })
         .await
     }
 
-    async fn generations(&self) -> Result<Generations> {
-        self.read("generations", embedding_versions::count).await
+    async fn embedding_versions(&self) -> Result<EmbeddingVersions> {
+        self.read("embedding_versions", embedding_versions::count).await
     }
 
     async fn begin(&self) -> Result<u64> {

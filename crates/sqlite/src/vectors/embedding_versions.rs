@@ -8,7 +8,7 @@ use memory_engine_sql::{
     indexed,
     rows::{LEASE_DEAD, LEASE_FREE},
 };
-use memory_engine_vector_store::{Generation, GenerationRole, Generations};
+use memory_engine_vector_store::{EmbeddingVersion, EmbeddingVersionRole, EmbeddingVersions};
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -60,7 +60,7 @@ pub(crate) fn switch(
     now: Timestamp,
 ) -> Result<bool, SqliteError> {
     let versions = index_metadata::versions(connection)?;
-    let (GenerationRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(true) };
+    let (EmbeddingVersionRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(true) };
     let queued = count_queued(connection, SECOND_PART)?;
     if queued.waiting > 0 || queued.dead > max_missing {
         return Ok(false);
@@ -102,7 +102,7 @@ pub(crate) fn drop_second(connection: &Connection) -> Result<Option<String>, Sql
 }
 
 /// Returns the versions, with the numbers of their vectors, queued records and dead letters.
-pub(crate) fn count(connection: &Connection) -> Result<Generations, SqliteError> {
+pub(crate) fn count(connection: &Connection) -> Result<EmbeddingVersions, SqliteError> {
     let versions = index_metadata::versions(connection)?;
     let serving = describe(connection, versions.serving.unwrap_or_default(), versions.table, SERVING_PART)?;
     let second = match versions.second {
@@ -110,16 +110,16 @@ pub(crate) fn count(connection: &Connection) -> Result<Generations, SqliteError>
         None => None,
     };
     let records = connection.query_row(count_indexed!(), [], |row| row.get(0))?;
-    Ok(Generations::new(records, serving).with_second(second))
+    Ok(EmbeddingVersions::new(records, serving).with_second(second))
 }
 
 /// Counts the vectors of one version, and the records queued for one.
-fn describe(connection: &Connection, space: String, table: VectorTable, job: &str) -> Result<Generation, SqliteError> {
+fn describe(connection: &Connection, space: String, table: VectorTable, job: &str) -> Result<EmbeddingVersion, SqliteError> {
     let queued = count_queued(connection, job)?;
-    let mut version = Generation::new(space);
+    let mut version = EmbeddingVersion::new(space);
     version.vectors = count_vectors(connection, table)?;
     version.waiting = queued.waiting;
-    version.given_up = queued.dead;
+    version.dead_letters = queued.dead;
     Ok(version)
 }
 

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use memory_engine_core::{Finding, ProblemKind, RecordStore, Scope, Write};
-use memory_engine_sqlite::{SCHEMA, SqliteStore, checkup, migrate_down, repair};
+use memory_engine_sqlite::{SCHEMA, SqliteStore, check_health, migrate_down, repair};
 use memory_engine_vector_store::{VectorQuery, VectorStore};
 use rusqlite::Connection;
 
@@ -46,7 +46,7 @@ async fn every_disagreement_of_a_cache_is_reported_and_repaired() {
     let filled = directory.path().join("memory.db");
     fill(&filled).await;
     let caches = ["vectors", "terms-1"];
-    assert_eq!(checkup(&filled).unwrap().problems, Vec::<String>::new());
+    assert_eq!(check_health(&filled).unwrap().problems, Vec::<String>::new());
     assert_eq!(repair(&filled).unwrap(), Vec::<String>::new());
 
     // Each statement changes the database without a change in the log, as a fault does that no cache has noticed.
@@ -79,7 +79,7 @@ async fn every_disagreement_of_a_cache_is_reported_and_repaired() {
             fs::copy(format!("{}{file}", filled.display()), format!("{}{file}", path.display())).unwrap();
         }
         execute(&path, sql);
-        let report = checkup(&path).unwrap();
+        let report = check_health(&path).unwrap();
         let is_cache = |finding: &&Finding| finding.kind == ProblemKind::CacheWrong && finding.count == 1;
         assert!(report.findings.iter().any(|finding| is_cache(&finding)), "{fault}: {:?}", report.problems);
         let only_cache = report.findings.len() == 1;
@@ -87,7 +87,7 @@ async fn every_disagreement_of_a_cache_is_reported_and_repaired() {
         let running = open(&path).await;
         nearest(&running, 1).await;
         assert_eq!(repair(&path).unwrap().len(), 1, "{fault}");
-        let report = checkup(&path).unwrap();
+        let report = check_health(&path).unwrap();
         assert_eq!(report.repairable, 0, "{fault}: {:?}", report.problems);
         // A repair of the database removes the caches; the next process that searches writes them.
         let is_rebuilt = path.with_file_name(format!("memory.db-{index}")).exists();
@@ -116,10 +116,10 @@ async fn damaged_caches_are_reported_and_repaired() {
         bytes[middle] ^= 4;
         fs::write(&file, bytes).unwrap();
     }
-    let report = checkup(&path).unwrap();
+    let report = check_health(&path).unwrap();
     assert_eq!((report.repairable, report.findings[0].count), (1, 2), "{:?}", report.problems);
     assert_eq!(repair(&path).unwrap().len(), 2);
-    assert_eq!(checkup(&path).unwrap().problems, Vec::<String>::new());
+    assert_eq!(check_health(&path).unwrap().problems, Vec::<String>::new());
     let store = open(&path).await;
     assert_eq!(nearest(&store, 777).await, "w777 common");
     assert_eq!(found(&store, &tenant_wide(), "w777").await, 1);
@@ -141,11 +141,11 @@ async fn cut_caches_and_those_of_another_database_are_reported_and_repaired() {
         ("of another database", &foreign[..]),
     ] {
         fs::write(directory.path().join("memory.db-vectors"), content).unwrap();
-        let report = checkup(&path).unwrap();
+        let report = check_health(&path).unwrap();
         let kinds: Vec<ProblemKind> = report.findings.iter().map(|finding| finding.kind).collect();
         assert_eq!(kinds, [ProblemKind::CacheWrong], "{fault}: {:?}", report.problems);
         assert_eq!(repair(&path).unwrap().len(), 1, "{fault}");
-        assert_eq!(checkup(&path).unwrap().problems, Vec::<String>::new(), "{fault}");
+        assert_eq!(check_health(&path).unwrap().problems, Vec::<String>::new(), "{fault}");
         let store = open(&path).await;
         assert_eq!(nearest(&store, 777).await, "w777 common", "{fault}");
         store.close().await;

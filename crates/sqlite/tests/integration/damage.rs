@@ -14,7 +14,7 @@ use memory_engine_conformance::{
     space,
 };
 use memory_engine_core::{ErrorKind, HealthReport, Job, ProblemKind, RecordStore, ViewSet};
-use memory_engine_sqlite::{SqliteStore, StoreOptions, checkup, checkup_with_progress, install_views, repair};
+use memory_engine_sqlite::{SqliteStore, StoreOptions, check_health, check_health_with_progress, install_views, repair};
 use rusqlite::Connection;
 
 async fn open(path: &Path) -> (Arc<SqliteStore>, World) {
@@ -69,7 +69,7 @@ async fn check_damage(damage: Damage, path: PathBuf, expected: Arc<Vec<String>>)
     let (name, path) = (damage.name, &path);
     execute(path, damage.sql);
     let counts = count_acknowledged(path);
-    let report = checkup(path).unwrap();
+    let report = check_health(path).unwrap();
     assert_eq!(kinds(&report), damage.kinds, "{name}: {:?}", report.problems);
     assert_eq!(report.findings.len(), report.problems.len(), "{name}: {:?}", report.problems);
     let cannot_repair = [ProblemKind::TableMissing, ProblemKind::ColumnMissing];
@@ -80,13 +80,13 @@ async fn check_damage(damage: Damage, path: PathBuf, expected: Arc<Vec<String>>)
     let repaired = repair(path).unwrap();
     assert!(repaired.iter().all(|text| !text.contains("the repair failed")), "{name}: {repaired:?}");
     assert_eq!(count_acknowledged(path), counts, "{name}");
-    let report = checkup(path).unwrap();
+    let report = check_health(path).unwrap();
     let manual: BTreeSet<_> = damage.kinds.iter().copied().filter(|kind| !kind.remedy().is_repair()).collect();
     assert_eq!(kinds(&report), manual, "{name} after the repair: {:?}", report.problems);
     if damage.is_repairable() {
         assert!(!repaired.is_empty(), "{name}");
         assert_eq!(indexed_answers(path).await, *expected, "{name}: {repaired:?}");
-        assert_eq!(checkup(path).unwrap().problems, Vec::<String>::new(), "{name}");
+        assert_eq!(check_health(path).unwrap().problems, Vec::<String>::new(), "{name}");
     }
     assert_eq!(repair(path).unwrap(), Vec::<String>::new(), "{name}: a second repair");
 }
@@ -95,7 +95,7 @@ async fn check_damage(damage: Damage, path: PathBuf, expected: Arc<Vec<String>>)
 async fn every_damage_is_reported_and_repaired() {
     let directory = tempfile::tempdir().unwrap();
     let filled = filled(directory.path()).await;
-    let undamaged = checkup(&filled).unwrap();
+    let undamaged = check_health(&filled).unwrap();
     assert_eq!(undamaged.problems, Vec::<String>::new(), "unusual contents are no problem");
     assert_eq!(repair(&filled).unwrap(), Vec::<String>::new());
     let copy = |number: usize| {
@@ -160,7 +160,7 @@ async fn many_damaged_rows_are_repaired_and_progress_is_reported() {
     store.close().await;
     execute(&path, "UPDATE keyword_documents SET length = 77; UPDATE vectors SET vector = zeroblob(32)");
     let steps = RefCell::new(Vec::new());
-    let report = checkup_with_progress(&path, &|done, total| steps.borrow_mut().push((done, total))).unwrap();
+    let report = check_health_with_progress(&path, &|done, total| steps.borrow_mut().push((done, total))).unwrap();
     let counts: Vec<_> = report.findings.iter().map(|finding| (finding.kind, finding.count)).collect();
     let expected = [ProblemKind::KeywordLengthWrong, ProblemKind::VectorUnreadable].map(|kind| (kind, COUNT.into()));
     assert_eq!(counts, expected);
@@ -170,7 +170,7 @@ async fn many_damaged_rows_are_repaired_and_progress_is_reported() {
     assert!(steps.iter().all(|step| step.1 == total) && steps.last() == Some(&(total, total)), "{steps:?}");
     assert!(steps.windows(2).all(|pair| pair[0].0 < pair[1].0), "{steps:?}");
     repair(&path).unwrap();
-    let report = checkup(&path).unwrap();
+    let report = check_health(&path).unwrap();
     let queued = [Job::Keywords, Job::Embedding].map(|job| report.waiting[&job].records);
     assert_eq!((report.problems, queued), (Vec::new(), [COUNT.into(); 2]));
 }
@@ -204,11 +204,11 @@ async fn an_index_that_disagrees_with_its_table_is_rebuilt() {
         "UPDATE graph_edges SET relation = relation; INSERT INTO graph_edges (record, source, relation, target,
         scope) SELECT record, target, 'drives', source, scope FROM graph_edges LIMIT 1";
     without_index(&path, "graph_edges_by_source", change);
-    let report = checkup(&path).unwrap();
+    let report = check_health(&path).unwrap();
     assert_eq!(kinds(&report), BTreeSet::from([ProblemKind::IndexInvalid]), "{:?}", report.problems);
     assert_eq!(report.findings[0].examples, ["graph_edges_by_source"]);
     assert_eq!(repair(&path).unwrap().len(), 1);
-    assert_eq!(checkup(&path).unwrap().problems, Vec::<String>::new());
+    assert_eq!(check_health(&path).unwrap().problems, Vec::<String>::new());
     execute(&path, "DELETE FROM graph_edges WHERE relation = 'drives'");
     assert_eq!(indexed_answers(&path).await, expected);
 }
@@ -237,7 +237,7 @@ async fn damaged_pages_are_reported_and_left_alone() {
         [(records, 3, &[0xff, 0xff][..]), (vectors, 8, &[0xff, 0xfe]), (vectors, 0, &vec![0x5a; page_bytes])]
     {
         overwrite(page, offset, bytes);
-        let report = checkup(&path).unwrap();
+        let report = check_health(&path).unwrap();
         assert!(kinds(&report).contains(&ProblemKind::FileDamaged), "page {page}: {:?}", report.problems);
         let damaged = fs::read(&path).unwrap();
         assert_eq!(repair(&path).unwrap_err().kind(), ErrorKind::Corrupt);

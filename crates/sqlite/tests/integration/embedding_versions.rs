@@ -4,7 +4,7 @@ use std::{fs, path::Path, time::Duration};
 
 use memory_engine_core::{Embedding, EmbeddingSpace, Job, JobQueue, Record, RecordStore};
 use memory_engine_sqlite::{Mismatch, SqliteStore, StoreOptions};
-use memory_engine_vector_store::{GenerationRole, GenerationStore};
+use memory_engine_vector_store::{EmbeddingVersionRole, EmbeddingVersionStore};
 
 use crate::fixtures::{embed, lin, near, open, options, turn, vector, write};
 
@@ -54,7 +54,7 @@ async fn deleted_records_and_dropped_generations_leave_no_vector_bytes() {
     assert_eq!(vectors_in_file(), [false, true, false, true]);
     assert!(store.drop_second().await.unwrap().is_some());
     assert_eq!(vectors_in_file(), [false, true, false, false]);
-    assert_eq!(open(&path).await.role().await.unwrap(), GenerationRole::Serving);
+    assert_eq!(open(&path).await.role().await.unwrap(), EmbeddingVersionRole::Serving);
 }
 
 /// A cut-over in another process changes the table of the serving vectors.
@@ -88,9 +88,9 @@ async fn a_change_of_embedder_in_a_golden_file_is_continued() {
     let path = directory.path().join("memory.db");
     fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-1.sqlite"), &path).unwrap();
     let store = open(&path).await;
-    let generations = store.generations().await.unwrap();
-    assert_eq!((generations.records, generations.serving.vectors, generations.serving.given_up), (3, 2, 1));
-    let second = generations.second.unwrap();
+    let versions = store.embedding_versions().await.unwrap();
+    assert_eq!((versions.records, versions.serving.vectors, versions.serving.dead_letters), (3, 2, 1));
+    let second = versions.second.unwrap();
     assert_eq!((second.vectors, second.waiting), (1, 2));
     assert_eq!(near(&store, &lin(), vector(1)).await, 2);
     let new = open_with_refill(&path).await;

@@ -10,7 +10,7 @@ use memory_engine_core::{Clock, Embedding, ErrorKind, Record, RecordStore, Scope
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStore, Mention};
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_sqlite::{
-    DatabaseFile, EncryptionKey, SCHEMA, SqliteOptions, SqliteStore, back_up, check_backup, checkup, migrate_down,
+    DatabaseFile, EncryptionKey, SCHEMA, SqliteOptions, SqliteStore, back_up, check_backup, check_health, migrate_down,
     migrate_up, namespaces, rekey, repair, restore_backup, schema,
 };
 use memory_engine_synonyms::SynonymStore;
@@ -166,7 +166,7 @@ async fn an_encrypted_database_has_no_index_caches() {
     let store = open(&path, Some(key(0))).await.unwrap();
     assert_eq!(search(&store).await, hits);
     store.close().await;
-    assert_eq!(checkup(DatabaseFile::new(&path).with_key(key(0))).unwrap().problems, Vec::<String>::new());
+    assert_eq!(check_health(DatabaseFile::new(&path).with_key(key(0))).unwrap().problems, Vec::<String>::new());
     // A decrypted database has caches again, and an encrypted one loses them.
     rekey(DatabaseFile::new(&path).with_key(key(0)), None).unwrap();
     let store = open(&path, None).await.unwrap();
@@ -201,7 +201,7 @@ async fn a_wrong_a_missing_and_a_needless_key_are_told_apart() {
         };
         let errors = [
             open(path, key.clone()).await.unwrap_err(),
-            checkup(&file).unwrap_err(),
+            check_health(&file).unwrap_err(),
             namespaces(&file).unwrap_err(),
             schema(&file).unwrap_err(),
             migrate_up(&file).unwrap_err(),
@@ -225,7 +225,7 @@ async fn administration_works_with_the_key() {
     let records = fill(&store).await;
     store.close().await;
     let file = DatabaseFile::new(&path).with_key(key(0));
-    let report = checkup(&file).unwrap();
+    let report = check_health(&file).unwrap();
     assert!(report.backend.ends_with(", encrypted"), "{}", report.backend);
     assert_eq!(report.problems, Vec::<String>::new());
     assert_eq!(namespaces(&file).unwrap(), [lin()]);
@@ -308,7 +308,7 @@ async fn a_changed_page_is_an_error_and_not_another_text() {
         let mut changed = content.clone();
         changed[page * 8192 + 4000] ^= 1;
         fs::write(&path, changed).unwrap();
-        let report = checkup(DatabaseFile::new(&path).with_key(key(0)));
+        let report = check_health(DatabaseFile::new(&path).with_key(key(0)));
         noticed += usize::from(report.map_or(true, |report| !report.problems.is_empty()));
     }
     assert_eq!(noticed, pages - 1);

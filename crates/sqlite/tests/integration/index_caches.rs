@@ -202,7 +202,7 @@ async fn a_repeated_import_after_a_restore_ignores_caches_of_the_first_import() 
     assert_eq!(found(&store, &tenant_wide(), "w100777").await, 0);
     assert_same_hits(&path, &store).await;
     store.close().await;
-    assert_eq!(memory_engine_sqlite::checkup(&path).unwrap().repairable, 0);
+    assert_eq!(memory_engine_sqlite::check_health(&path).unwrap().repairable, 0);
 }
 
 /// Copies the files, as they are after a crash at this moment.

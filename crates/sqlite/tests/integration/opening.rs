@@ -242,13 +242,13 @@ async fn golden_files_of_all_schemas_are_read() {
         assert_eq!(store.derived(&lin(), &[golden[0].id]).await.unwrap(), [golden[1].id]);
         let (failures, stats) = (store.failures(&lin(), 9).await.unwrap(), store.stats(&lin()).await.unwrap());
         assert_eq!((failures.len(), failures[0].id, failures[0].retry_at), (1, golden[2].id, None));
-        assert_eq!(stats.given_up, [(Job::Embedding, 1)].into());
+        assert_eq!(stats.dead_letters, [(Job::Embedding, 1)].into());
         assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), crate::fixtures::golden_groups());
         assert_eq!(store.verdicts(&lin()).await.unwrap(), crate::fixtures::golden_verdicts());
         let named = store.entities(&lin(), &["docker"]).await.unwrap();
         assert_eq!((named.entities.len(), &named.entities[0].evidence), (1, &vec![golden[1].id]));
         store.close().await;
-        assert_eq!(memory_engine_sqlite::checkup(&path).unwrap().problems, Vec::<String>::new());
+        assert_eq!(memory_engine_sqlite::check_health(&path).unwrap().problems, Vec::<String>::new());
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use memory_engine_core::{Kind, ProblemKind, Record, RecordGroup, RecordStore, Scope};
-use memory_engine_sqlite::{SCHEMA, SqliteStore, checkup, migrate_down, repair};
+use memory_engine_sqlite::{SCHEMA, SqliteStore, check_health, migrate_down, repair};
 use rusqlite::Connection;
 
 use crate::fixtures::{lin, open, turn, write};
@@ -45,7 +45,7 @@ async fn wrong_groups_are_reported_and_repaired() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let expected = fill(&path).await;
-    assert_eq!(checkup(&path).unwrap().problems, Vec::<String>::new());
+    assert_eq!(check_health(&path).unwrap().problems, Vec::<String>::new());
     assert_eq!(repair(&path).unwrap(), Vec::<String>::new());
     let faults = [
         (1, "UPDATE record_groups SET records = records + 1 WHERE record_group = 1"),
@@ -65,12 +65,12 @@ async fn wrong_groups_are_reported_and_repaired() {
     ];
     for (count, sql) in faults {
         execute(&path, sql);
-        let report = checkup(&path).unwrap();
+        let report = check_health(&path).unwrap();
         assert_eq!((report.repairable, report.problems.len()), (1, 1), "{sql}: {:?}", report.problems);
         let finding = &report.findings[0];
         assert_eq!((finding.kind, finding.count), (ProblemKind::RecordGroupsWrong, count), "{sql}");
         assert_eq!(repair(&path).unwrap(), [finding.repaired()], "{sql}");
-        let report = checkup(&path).unwrap();
+        let report = check_health(&path).unwrap();
         assert_eq!((report.repairable, report.problems.len()), (0, 0), "{sql}: {:?}", report.problems);
         let store = open(&path).await;
         assert_eq!(stored_groups(&store).await, expected, "{sql}");
@@ -84,6 +84,6 @@ async fn an_earlier_schema_is_not_repaired() {
     let path = directory.path().join("memory.db");
     fill(&path).await;
     migrate_down(&path, SCHEMA - 1).unwrap();
-    assert_eq!(checkup(&path).unwrap().problems, Vec::<String>::new());
+    assert_eq!(check_health(&path).unwrap().problems, Vec::<String>::new());
     assert!(repair(&path).is_err());
 }

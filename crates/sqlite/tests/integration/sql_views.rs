@@ -7,7 +7,7 @@ use memory_engine_core::{
 };
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStore, Mention, Relation};
 use memory_engine_sqlite::{
-    back_up, checkup, install_views, installed_views, migrate_down, remove_views, repair, restore_backup,
+    back_up, check_health, install_views, installed_views, migrate_down, remove_views, repair, restore_backup,
 };
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -194,7 +194,7 @@ async fn sets_of_views_are_installed_and_removed() {
 
     Connection::open(&path).unwrap().execute_batch("DROP VIEW memory_items").unwrap();
     assert_eq!(repair(&path).unwrap().len(), 1);
-    assert_eq!((checkup(&path).unwrap().problems, views(&path).len()), (Vec::new(), 8));
+    assert_eq!((check_health(&path).unwrap().problems, views(&path).len()), (Vec::new(), 8));
     remove_views(&path, ViewSet::Companion).unwrap();
     remove_views(&path, ViewSet::Companion).unwrap();
     assert_eq!(views(&path), ["memory_edges", "memory_embeddings", "memory_entities", "memory_items"]);
@@ -232,5 +232,5 @@ async fn a_restored_file_has_the_views_of_the_backup() {
     assert_eq!(views(&backup), [""; 0], "a backup is data");
     restore_backup(&backup, &restored, &|_, _| ()).unwrap();
     assert_eq!(views(&restored), views(&path));
-    assert_eq!(checkup(&restored).unwrap().problems, [""; 0]);
+    assert_eq!(check_health(&restored).unwrap().problems, [""; 0]);
 }

@@ -59,7 +59,7 @@ async fn an_import_reports_progress_and_each_refused_record() -> Result<()> {
     let started = std::time::Instant::now();
     memory.drain(&kim, |_| ()).await?;
     println!("drain: {:.1?}", started.elapsed());
-    assert_eq!(memory.stats(&kim).await?.backlog.values().sum::<u64>(), 0);
+    assert_eq!(memory.stats(&kim).await?.queued.values().sum::<u64>(), 0);
     memory.close().await
 }
 

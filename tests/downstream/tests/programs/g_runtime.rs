@@ -17,7 +17,7 @@ fn kim() -> Scope {
 async fn settled(memory: &MemoryEngine, timeout: Duration) -> Result<bool> {
     let started = std::time::Instant::now();
     while started.elapsed() < timeout {
-        if memory.stats(&kim()).await?.backlog.values().sum::<u64>() == 0 {
+        if memory.stats(&kim()).await?.queued.values().sum::<u64>() == 0 {
             return Ok(true);
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -111,7 +111,7 @@ fn work_of_a_runtime_that_ended_is_free_at_once() -> Result<()> {
         let started = std::time::Instant::now();
         memory.drain(&kim(), |_| ()).await?;
         let took = started.elapsed();
-        assert_eq!(memory.stats(&kim()).await?.backlog.values().sum::<u64>(), 0);
+        assert_eq!(memory.stats(&kim()).await?.queued.values().sum::<u64>(), 0);
         // A lease lasts 30 s.
         assert!(took < Duration::from_secs(25), "drained after {took:?}");
         memory.close().await

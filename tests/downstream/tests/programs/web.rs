@@ -178,6 +178,6 @@ async fn an_embedder_behind_http_can_be_shared() -> Result<()> {
     let kim = Scope::user("kim")?;
     memory.remember(&kim, "hello").await?;
     memory.drain(&kim, |_| ()).await?;
-    assert_eq!(memory.stats(&kim).await?.backlog.values().sum::<u64>(), 0);
+    assert_eq!(memory.stats(&kim).await?.queued.values().sum::<u64>(), 0);
     Ok(())
 }

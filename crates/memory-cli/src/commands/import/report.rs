@@ -25,7 +25,7 @@ pub(crate) struct FileImportReport {
     /// Records that still wait for their vectors.
     pub(crate) waiting: u64,
     /// Records within the scope that were given up for a job, such as the extraction of their entities.
-    pub(crate) given_up: u64,
+    pub(crate) dead_letters: u64,
     /// Time from the write of a record to its vector, if vectors were computed.
     pub(crate) vector_lag: Option<LatencyStats>,
     /// Rows without a text to store.

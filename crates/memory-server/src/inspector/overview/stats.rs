@@ -16,8 +16,8 @@ pub(super) async fn stats_of(engine: &MemoryEngine, scopes: &[Scope]) -> Result<
         total.tombstones += stats.tombstones;
         add_all(&mut total.kinds, stats.kinds);
         add_all(&mut total.states, stats.states);
-        add_all(&mut total.backlog, stats.backlog);
-        add_all(&mut total.given_up, stats.given_up);
+        add_all(&mut total.queued, stats.queued);
+        add_all(&mut total.dead_letters, stats.dead_letters);
         for (job, since) in stats.waiting_since {
             let oldest = total.waiting_since.entry(job).or_insert(since);
             *oldest = since.min(*oldest);
