@@ -1,8 +1,9 @@
 -- The tables of memory-engine.
 --
--- `ns` is a namespace: tenant and user, as a UUID that is computed from their names. It leads every key, so that one
--- user is in one partition or on one server, and no statement reads two. Ids are made by the client; there are no
--- sequences. If the store is configured with partitions, each mark "by namespace" below becomes PARTITION BY HASH (ns).
+-- `namespace` is tenant and user, as a UUID that is computed from their names. It leads every key, so that
+-- one user is in one partition or on one server, and no statement reads two. Ids are made by the client; there are no
+-- sequences. If the store is configured with partitions, each mark "by namespace" below becomes PARTITION BY HASH
+-- (namespace).
 --
 -- Texts compare byte by byte (COLLATE "C"), times are microseconds since 1970.
 
@@ -20,32 +21,32 @@ END $$;
 -- A tenant and a user. Ids and tombstones are unique within a namespace. '' is the user that is not set. Writers lock
 -- the row of their user first, so that the writes of one user come one after the other.
 CREATE TABLE namespaces (
-    ns       uuid NOT NULL PRIMARY KEY,
-    tenant   text COLLATE "C" NOT NULL,
-    username text COLLATE "C" NOT NULL
+    namespace uuid NOT NULL PRIMARY KEY,
+    tenant    text COLLATE "C" NOT NULL,
+    username  text COLLATE "C" NOT NULL
 ) /* by namespace */;
 CREATE INDEX namespaces_by_tenant ON namespaces (tenant, username);
 
 -- A full scope ('' for a dimension that is not set), with the number of its documents and vectors.
 CREATE TABLE scopes (
-    ns             uuid NOT NULL REFERENCES namespaces,
-    scope        uuid NOT NULL,
-    agent          text COLLATE "C" NOT NULL,
-    session        text COLLATE "C" NOT NULL,
-    branch         text COLLATE "C" NOT NULL,
-    documents      bigint NOT NULL DEFAULT 0,
-    vectors        bigint NOT NULL DEFAULT 0,
+    namespace         uuid NOT NULL REFERENCES namespaces,
+    scope             uuid NOT NULL,
+    agent             text COLLATE "C" NOT NULL,
+    session           text COLLATE "C" NOT NULL,
+    branch            text COLLATE "C" NOT NULL,
+    documents         bigint NOT NULL DEFAULT 0,
+    vectors           bigint NOT NULL DEFAULT 0,
     secondary_vectors bigint NOT NULL DEFAULT 0,
-    PRIMARY KEY (ns, scope)
+    PRIMARY KEY (namespace, scope)
 ) /* by namespace */;
 
 -- ---- Records ----
 
 -- The source of truth: every other table below can be rebuilt from it, except tombstones, synonyms and the audit log.
 CREATE TABLE records (
-    ns           uuid NOT NULL,
+    namespace    uuid NOT NULL,
     id           uuid NOT NULL,
-    scope      uuid NOT NULL,
+    scope        uuid NOT NULL,
     revision     bigint NOT NULL,
     state        text COLLATE "C" NOT NULL,
     kind         text COLLATE "C" NOT NULL,
@@ -77,12 +78,12 @@ CREATE TABLE records (
     content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
     -- The second part of the position of a record; the first is occurred_at, the third the id.
     place        bigint NOT NULL GENERATED ALWAYS AS (coalesce(sequence, 0)) STORED,
-    PRIMARY KEY (ns, id),
-    FOREIGN KEY (ns, scope) REFERENCES scopes
+    PRIMARY KEY (namespace, id),
+    FOREIGN KEY (namespace, scope) REFERENCES scopes
 ) /* by namespace */;
-CREATE INDEX records_by_time ON records (ns, occurred_at, place, id);
-CREATE INDEX records_by_scope ON records (ns, scope, occurred_at, place, id);
-CREATE INDEX pinned_records ON records (ns, occurred_at, place, id) WHERE pinned;
+CREATE INDEX records_by_time ON records (namespace, occurred_at, place, id);
+CREATE INDEX records_by_scope ON records (namespace, scope, occurred_at, place, id);
+CREATE INDEX pinned_records ON records (namespace, occurred_at, place, id) WHERE pinned;
 CREATE INDEX expiring_records ON records (expires_at) WHERE expires_at IS NOT NULL AND NOT pinned;
 
 -- For searches of a whole tenant, which may have many namespaces: by id, and by time.
@@ -106,22 +107,22 @@ END $$;
 
 -- `cascade_deleted` is true for a record that was deleted because its source was deleted or changed.
 CREATE TABLE tombstones (
-    ns           uuid NOT NULL,
-    id           uuid NOT NULL,
-    scope      uuid NOT NULL,
-    content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
-    deleted_at   bigint NOT NULL,
-    cascade_deleted    boolean NOT NULL DEFAULT false,
-    PRIMARY KEY (ns, id),
-    FOREIGN KEY (ns, scope) REFERENCES scopes
+    namespace       uuid NOT NULL,
+    id              uuid NOT NULL,
+    scope           uuid NOT NULL,
+    content_hash    bytea NOT NULL CHECK (length(content_hash) = 32),
+    deleted_at      bigint NOT NULL,
+    cascade_deleted boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (namespace, id),
+    FOREIGN KEY (namespace, scope) REFERENCES scopes
 ) /* by namespace */;
 
 -- The contents that tombstones block. A content stays blocked if its tombstone is replaced.
 CREATE TABLE blocked_contents (
-    ns           uuid NOT NULL REFERENCES namespaces,
-    content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
-    cascade_deleted    boolean NOT NULL DEFAULT false,
-    PRIMARY KEY (ns, content_hash)
+    namespace       uuid NOT NULL REFERENCES namespaces,
+    content_hash    bytea NOT NULL CHECK (length(content_hash) = 32),
+    cascade_deleted boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (namespace, content_hash)
 ) /* by namespace */;
 
 -- ---- Jobs ----
@@ -129,7 +130,7 @@ CREATE TABLE blocked_contents (
 -- The queued jobs of the records, claimed in the order of their tickets (UUIDs of version 7). A job that is a dead
 -- letter has the latest possible lease.
 CREATE TABLE jobs (
-    ns           uuid NOT NULL,
+    namespace    uuid NOT NULL,
     job          text COLLATE "C" NOT NULL,
     id           uuid NOT NULL,
     ticket       uuid NOT NULL,
@@ -143,10 +144,10 @@ CREATE TABLE jobs (
     attempts     bigint NOT NULL DEFAULT 0,
     reason       text,
     queued_at    bigint NOT NULL DEFAULT 0,
-    PRIMARY KEY (ns, job, id),
-    FOREIGN KEY (ns, id) REFERENCES records ON DELETE CASCADE
+    PRIMARY KEY (namespace, job, id),
+    FOREIGN KEY (namespace, id) REFERENCES records ON DELETE CASCADE
 ) /* by namespace */;
-CREATE INDEX jobs_by_ticket ON jobs (job, ticket, ns, id);
+CREATE INDEX jobs_by_ticket ON jobs (job, ticket, namespace, id);
 
 -- The stores that may hold leases. Each holds the advisory lock of its number until its session ends.
 CREATE TABLE lease_owners (
@@ -169,16 +170,16 @@ CREATE TABLE index_metadata (
 -- that the server cannot count has the lexeme that every search includes (see `LexemeOwner::vector`). `repeated_terms`
 -- are the terms that the record contains more than once, with the number of occurrences; NULL if there are none.
 CREATE TABLE keyword_documents (
-    ns             uuid NOT NULL,
+    namespace      uuid NOT NULL,
     id             uuid NOT NULL,
-    scope        uuid NOT NULL,
+    scope          uuid NOT NULL,
     length         bigint NOT NULL,
     terms          bytea NOT NULL,
     counts         bytea NOT NULL,
     lexemes        tsvector NOT NULL,
     repeated_terms jsonb,
-    PRIMARY KEY (ns, id),
-    FOREIGN KEY (ns, id) REFERENCES records ON DELETE CASCADE
+    PRIMARY KEY (namespace, id),
+    FOREIGN KEY (namespace, id) REFERENCES records ON DELETE CASCADE
 ) /* by namespace */;
 -- Without the list of pending entries, which every search would read through.
 CREATE INDEX keyword_documents_by_lexeme ON keyword_documents USING gin (lexemes) WITH (fastupdate = off);
@@ -187,99 +188,99 @@ CREATE INDEX keyword_documents_by_lexeme ON keyword_documents USING gin (lexemes
 -- needs the number of dimensions. `tokens` are the vectors of the tokens, for token-by-token comparison; NULL if the
 -- model has none. They do not compress, so the server does not try.
 CREATE TABLE vectors (
-    ns        uuid NOT NULL,
+    namespace uuid NOT NULL,
     id        uuid NOT NULL,
-    scope   uuid NOT NULL,
+    scope     uuid NOT NULL,
     embedding vector NOT NULL,
     tokens    bytea,
-    PRIMARY KEY (ns, id),
-    FOREIGN KEY (ns, id) REFERENCES records ON DELETE CASCADE
+    PRIMARY KEY (namespace, id),
+    FOREIGN KEY (namespace, id) REFERENCES records ON DELETE CASCADE
 ) /* by namespace */;
 ALTER TABLE vectors ALTER COLUMN tokens SET STORAGE EXTERNAL;
-CREATE INDEX vectors_by_scope ON vectors (ns, scope);
+CREATE INDEX vectors_by_scope ON vectors (namespace, scope);
 
 -- The vectors of another embedder, which replaces the one of `vectors`. When the table is complete, the two swap roles.
 CREATE TABLE secondary_vectors (
-    ns        uuid NOT NULL,
+    namespace uuid NOT NULL,
     id        uuid NOT NULL,
-    scope   uuid NOT NULL,
+    scope     uuid NOT NULL,
     embedding vector NOT NULL,
     tokens    bytea,
-    PRIMARY KEY (ns, id),
-    FOREIGN KEY (ns, id) REFERENCES records ON DELETE CASCADE
+    PRIMARY KEY (namespace, id),
+    FOREIGN KEY (namespace, id) REFERENCES records ON DELETE CASCADE
 ) /* by namespace */;
 ALTER TABLE secondary_vectors ALTER COLUMN tokens SET STORAGE EXTERNAL;
-CREATE INDEX secondary_vectors_by_scope ON secondary_vectors (ns, scope);
+CREATE INDEX secondary_vectors_by_scope ON secondary_vectors (namespace, scope);
 
 -- ---- Graph ----
 
 -- The entities that active records name. An entity is the hash of its owner and its folded name. It exists as long as a
 -- record names it.
 CREATE TABLE graph_entities (
-    ns      uuid NOT NULL,
-    id      uuid NOT NULL,
-    entity  uuid NOT NULL,
-    scope uuid NOT NULL,
-    name    text COLLATE "C" NOT NULL,
-    kind    text COLLATE "C" NOT NULL,
-    PRIMARY KEY (ns, id, entity),
-    FOREIGN KEY (ns, id) REFERENCES records ON DELETE CASCADE
+    namespace uuid NOT NULL,
+    id        uuid NOT NULL,
+    entity    uuid NOT NULL,
+    scope     uuid NOT NULL,
+    name      text COLLATE "C" NOT NULL,
+    kind      text COLLATE "C" NOT NULL,
+    PRIMARY KEY (namespace, id, entity),
+    FOREIGN KEY (namespace, id) REFERENCES records ON DELETE CASCADE
 ) /* by namespace */;
-CREATE INDEX graph_entities_by_entity ON graph_entities (ns, entity);
+CREATE INDEX graph_entities_by_entity ON graph_entities (namespace, entity);
 
 -- Further names that a record gives an entity; `alias` is the entity with that name.
 CREATE TABLE graph_aliases (
-    ns      uuid NOT NULL,
-    id      uuid NOT NULL,
-    entity  uuid NOT NULL,
-    alias   uuid NOT NULL,
-    scope uuid NOT NULL,
-    name    text COLLATE "C" NOT NULL,
-    PRIMARY KEY (ns, id, entity, alias),
-    FOREIGN KEY (ns, id) REFERENCES records ON DELETE CASCADE
+    namespace uuid NOT NULL,
+    id        uuid NOT NULL,
+    entity    uuid NOT NULL,
+    alias     uuid NOT NULL,
+    scope     uuid NOT NULL,
+    name      text COLLATE "C" NOT NULL,
+    PRIMARY KEY (namespace, id, entity, alias),
+    FOREIGN KEY (namespace, id) REFERENCES records ON DELETE CASCADE
 ) /* by namespace */;
-CREATE INDEX graph_aliases_by_entity ON graph_aliases (ns, entity);
-CREATE INDEX graph_aliases_by_alias ON graph_aliases (ns, alias);
+CREATE INDEX graph_aliases_by_entity ON graph_aliases (namespace, entity);
+CREATE INDEX graph_aliases_by_alias ON graph_aliases (namespace, alias);
 
 -- Relations, numbered within their record. The record is the evidence; its validity applies to edges without one of
 -- their own.
 CREATE TABLE graph_edges (
-    ns          uuid NOT NULL,
+    namespace   uuid NOT NULL,
     id          uuid NOT NULL,
     number      integer NOT NULL,
     source      uuid NOT NULL,
     relation    text COLLATE "C" NOT NULL,
     target      uuid NOT NULL,
-    scope     uuid NOT NULL,
+    scope       uuid NOT NULL,
     valid_from  bigint,
     valid_until bigint,
     rule        text COLLATE "C", -- the id of the rule, `model` for a language model, NULL if a caller stated it
-    PRIMARY KEY (ns, id, number),
-    FOREIGN KEY (ns, id) REFERENCES records ON DELETE CASCADE
+    PRIMARY KEY (namespace, id, number),
+    FOREIGN KEY (namespace, id) REFERENCES records ON DELETE CASCADE
 ) /* by namespace */;
-CREATE INDEX graph_edges_by_source ON graph_edges (ns, source);
-CREATE INDEX graph_edges_by_target ON graph_edges (ns, target);
+CREATE INDEX graph_edges_by_source ON graph_edges (namespace, source);
+CREATE INDEX graph_edges_by_target ON graph_edges (namespace, target);
 
 -- ---- Synonyms ----
 
 -- Synonym groups of a tenant (the namespace whose user is '') or of a user. Users may add rows by SQL; a row needs a
 -- term and its other words.
 CREATE TABLE synonym_groups (
-    ns         uuid NOT NULL REFERENCES namespaces,
+    namespace  uuid NOT NULL REFERENCES namespaces,
     term       text NOT NULL,
     members    text[] NOT NULL,
     category   text DEFAULT 'general',
     created_at timestamptz DEFAULT now(),
-    PRIMARY KEY (ns, term)
+    PRIMARY KEY (namespace, term)
 ) /* by namespace */;
 
 -- The decisions about suggested pairs. Both words are folded, the lesser one is first.
 CREATE TABLE synonym_verdicts (
-    ns       uuid NOT NULL REFERENCES namespaces,
-    first    text COLLATE "C" NOT NULL,
-    second   text COLLATE "C" NOT NULL,
-    accepted boolean NOT NULL,
-    PRIMARY KEY (ns, first, second),
+    namespace uuid NOT NULL REFERENCES namespaces,
+    first     text COLLATE "C" NOT NULL,
+    second    text COLLATE "C" NOT NULL,
+    accepted  boolean NOT NULL,
+    PRIMARY KEY (namespace, first, second),
     CHECK (first < second)
 ) /* by namespace */;
 
@@ -325,8 +326,8 @@ CREATE INDEX audit_log_by_user ON audit_log (tenant, username, sequence);
 -- agents and sessions need not read the records. Triggers keep the rows; a row without records is removed.
 
 CREATE TABLE record_groups (
-    ns        uuid NOT NULL,
-    scope   uuid NOT NULL,
+    namespace uuid NOT NULL,
+    scope     uuid NOT NULL,
     kind      text COLLATE "C" NOT NULL,
     state     text COLLATE "C" NOT NULL,
     app       text COLLATE "C",
@@ -334,10 +335,10 @@ CREATE TABLE record_groups (
     oldest    bigint NOT NULL,
     newest    bigint NOT NULL,
     edited_at bigint,
-    FOREIGN KEY (ns, scope) REFERENCES scopes
+    FOREIGN KEY (namespace, scope) REFERENCES scopes
 ) /* by namespace */;
 -- Not unique: writers of one namespace wait for each other, and `app` may be too long for an index.
-CREATE INDEX record_groups_by_scope ON record_groups (ns, scope);
+CREATE INDEX record_groups_by_scope ON record_groups (namespace, scope);
 
 -- Two values of the metadata. The test of the text comes first, because most metadata have neither.
 CREATE FUNCTION memory_record_app(metadata json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -360,28 +361,28 @@ BEGIN
         records = g.records - o.records,
         oldest = CASE WHEN o.oldest > g.oldest THEN g.oldest ELSE coalesce((
             SELECT r.occurred_at FROM records r
-            WHERE r.ns = g.ns AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
+            WHERE r.namespace = g.namespace AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
                 AND memory_record_app(r.metadata) IS NOT DISTINCT FROM g.app
             ORDER BY r.occurred_at, r.place, r.id LIMIT 1), g.oldest) END,
         newest = CASE WHEN o.newest < g.newest THEN g.newest ELSE coalesce((
             SELECT r.occurred_at FROM records r
-            WHERE r.ns = g.ns AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
+            WHERE r.namespace = g.namespace AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
                 AND memory_record_app(r.metadata) IS NOT DISTINCT FROM g.app
             ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC LIMIT 1), g.newest) END,
         edited_at = CASE WHEN o.edited_at IS NULL OR o.edited_at < g.edited_at THEN g.edited_at ELSE (
             SELECT max(memory_record_edited_at(r.metadata)) FROM records r
-            WHERE r.ns = g.ns AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
+            WHERE r.namespace = g.namespace AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
                 AND memory_record_app(r.metadata) IS NOT DISTINCT FROM g.app) END
     FROM (
-        SELECT r.ns, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
+        SELECT r.namespace, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
                min(r.occurred_at) AS oldest, max(r.occurred_at) AS newest,
                max(memory_record_edited_at(r.metadata)) AS edited_at
         FROM removed r GROUP BY 1, 2, 3, 4, 5
     ) o
-    WHERE g.ns = o.ns AND g.scope = o.scope AND g.kind = o.kind AND g.state = o.state
+    WHERE g.namespace = o.namespace AND g.scope = o.scope AND g.kind = o.kind AND g.state = o.state
         AND g.app IS NOT DISTINCT FROM o.app;
-    DELETE FROM record_groups g USING (SELECT DISTINCT r.ns, r.scope FROM removed r) o
-    WHERE g.ns = o.ns AND g.scope = o.scope AND g.records < 1;
+    DELETE FROM record_groups g USING (SELECT DISTINCT r.namespace, r.scope FROM removed r) o
+    WHERE g.namespace = o.namespace AND g.scope = o.scope AND g.records < 1;
     RETURN NULL;
 END $$;
 
@@ -389,7 +390,7 @@ END $$;
 CREATE FUNCTION memory_add_to_groups() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     WITH n AS (
-        SELECT r.ns, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
+        SELECT r.namespace, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
                min(r.occurred_at) AS oldest, max(r.occurred_at) AS newest,
                max(memory_record_edited_at(r.metadata)) AS edited_at
         FROM added r GROUP BY 1, 2, 3, 4, 5
@@ -397,15 +398,15 @@ BEGIN
         UPDATE record_groups g SET records = g.records + n.records, oldest = least(g.oldest, n.oldest),
             newest = greatest(g.newest, n.newest), edited_at = greatest(g.edited_at, n.edited_at)
         FROM n
-        WHERE g.ns = n.ns AND g.scope = n.scope AND g.kind = n.kind AND g.state = n.state
+        WHERE g.namespace = n.namespace AND g.scope = n.scope AND g.kind = n.kind AND g.state = n.state
             AND g.app IS NOT DISTINCT FROM n.app
-        RETURNING g.ns, g.scope, g.kind, g.state, g.app
+        RETURNING g.namespace, g.scope, g.kind, g.state, g.app
     )
-    INSERT INTO record_groups (ns, scope, kind, state, app, records, oldest, newest, edited_at)
-    SELECT n.ns, n.scope, n.kind, n.state, n.app, n.records, n.oldest, n.newest, n.edited_at FROM n
+    INSERT INTO record_groups (namespace, scope, kind, state, app, records, oldest, newest, edited_at)
+    SELECT n.namespace, n.scope, n.kind, n.state, n.app, n.records, n.oldest, n.newest, n.edited_at FROM n
     WHERE NOT EXISTS (
         SELECT FROM grown g
-        WHERE g.ns = n.ns AND g.scope = n.scope AND g.kind = n.kind AND g.state = n.state
+        WHERE g.namespace = n.namespace AND g.scope = n.scope AND g.kind = n.kind AND g.state = n.state
             AND g.app IS NOT DISTINCT FROM n.app
     );
     RETURN NULL;

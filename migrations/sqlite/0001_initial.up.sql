@@ -103,20 +103,20 @@ CREATE TABLE derivations (
 
 -- `cascade_deleted` is 1 for a record that was deleted because its source was deleted or changed.
 CREATE TABLE tombstones (
-    namespace    INTEGER NOT NULL REFERENCES namespaces,
-    id           BLOB NOT NULL CHECK (length(id) = 16),
-    scope        INTEGER NOT NULL REFERENCES scopes,
-    content_hash BLOB NOT NULL CHECK (length(content_hash) = 32),
-    deleted_at   INTEGER NOT NULL,
-    cascade_deleted    INTEGER NOT NULL DEFAULT 0,
+    namespace       INTEGER NOT NULL REFERENCES namespaces,
+    id              BLOB NOT NULL CHECK (length(id) = 16),
+    scope           INTEGER NOT NULL REFERENCES scopes,
+    content_hash    BLOB NOT NULL CHECK (length(content_hash) = 32),
+    deleted_at      INTEGER NOT NULL,
+    cascade_deleted INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (namespace, id)
 ) STRICT, WITHOUT ROWID;
 
 -- The contents that tombstones block. A content stays blocked if its tombstone is replaced.
 CREATE TABLE blocked_contents (
-    namespace    INTEGER NOT NULL REFERENCES namespaces,
-    content_hash BLOB NOT NULL CHECK (length(content_hash) = 32),
-    cascade_deleted    INTEGER NOT NULL DEFAULT 0,
+    namespace       INTEGER NOT NULL REFERENCES namespaces,
+    content_hash    BLOB NOT NULL CHECK (length(content_hash) = 32),
+    cascade_deleted INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (namespace, content_hash)
 ) STRICT, WITHOUT ROWID;
 
@@ -203,7 +203,7 @@ CREATE TABLE changes (
     record INTEGER NOT NULL,
     -- A random number. An index cache stores that of its newest change. After a backup is restored, the same change has
     -- another number, so that newer caches are not used.
-    nonce   INTEGER NOT NULL DEFAULT 0
+    nonce  INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- ---- Graph ----

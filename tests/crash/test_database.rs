@@ -118,7 +118,9 @@ impl TestDatabase {
                 let path = path.clone();
                 tokio::task::spawn_blocking(move || memory_engine_sqlite::check_health(&path)).await.unwrap().unwrap()
             }
-            Location::Postgres(url, schema) => memory_engine_postgres::check_health(url, &options(schema)).await.unwrap(),
+            Location::Postgres(url, schema) => {
+                memory_engine_postgres::check_health(url, &options(schema)).await.unwrap()
+            }
         };
         assert_eq!(health.problems, Vec::<String>::new());
         health.counts

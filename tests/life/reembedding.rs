@@ -241,8 +241,9 @@ impl RotatedEmbedder {
 pub(crate) async fn interrupted_fill_continues(test_db: TestDatabase) {
     let stored = begin(&test_db, &old(), 80).await;
     let slow = Arc::new(RotatedEmbedder { pause: Duration::from_millis(5), ..RotatedEmbedder::new("new", 64, 5) });
-    let filled =
-        async |memory: &MemoryEngine| memory.admin().embedding_versions().await.unwrap().unwrap().second.unwrap().vectors;
+    let filled = async |memory: &MemoryEngine| {
+        memory.admin().embedding_versions().await.unwrap().unwrap().second.unwrap().vectors
+    };
     let memory = test_db.open_in(slow.clone(), None, Mismatch::Refill, false).await.unwrap();
     assert_eq!(filled(&memory).await, 0);
     // Broken off in the middle: the future is dropped, and then the engine.

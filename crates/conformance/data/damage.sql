@@ -398,7 +398,7 @@ DROP INDEX keyword_documents_by_lexeme;
 -- damage: an index has other columns
 -- expect: index-missing
 DROP INDEX jobs_by_ticket;
-CREATE INDEX jobs_by_ticket ON jobs (ns);
+CREATE INDEX jobs_by_ticket ON jobs (namespace);
 
 -- damage: an index is not valid
 -- expect: index-invalid
@@ -420,11 +420,11 @@ DROP VIEW memory_events;
 
 -- damage: a function is missing
 -- expect: function-missing
-DROP FUNCTION memory_ns;
+DROP FUNCTION memory_namespace;
 
 -- damage: a foreign key is missing
 -- expect: constraint-missing
-ALTER TABLE vectors DROP CONSTRAINT vectors_ns_id_fkey;
+ALTER TABLE vectors DROP CONSTRAINT vectors_namespace_id_fkey;
 
 -- damage: a primary key is missing
 -- expect: constraint-missing
@@ -432,9 +432,9 @@ ALTER TABLE graph_aliases DROP CONSTRAINT graph_aliases_pkey;
 
 -- damage: a foreign key is missing and rows violate it
 -- expect: constraint-missing keyword-orphan keyword-count-wrong
-ALTER TABLE keyword_documents DROP CONSTRAINT keyword_documents_ns_id_fkey;
-INSERT INTO keyword_documents (ns, id, scope, length, terms, counts, lexemes, repeated_terms)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', scope, length, terms, counts, lexemes, repeated_terms
+ALTER TABLE keyword_documents DROP CONSTRAINT keyword_documents_namespace_id_fkey;
+INSERT INTO keyword_documents (namespace, id, scope, length, terms, counts, lexemes, repeated_terms)
+SELECT namespace, '00000000-0000-0000-0000-0000000000aa', scope, length, terms, counts, lexemes, repeated_terms
 FROM keyword_documents LIMIT 1;
 
 -- damage: triggers of a table are switched off
@@ -463,22 +463,22 @@ INSERT INTO index_metadata (part, made_by) VALUES ('serving table', 'third_vecto
 
 -- damage: a scope has no user
 -- expect: scope-orphan
-INSERT INTO scopes (ns, scope, agent, session, branch) SELECT gen_random_uuid(), scope, agent, session, branch
+INSERT INTO scopes (namespace, scope, agent, session, branch) SELECT gen_random_uuid(), scope, agent, session, branch
 FROM scopes LIMIT 1;
 
 -- damage: a session has a name with white space at its end
 -- expect: scope-name-invalid
-INSERT INTO scopes (ns, scope, agent, session, branch) SELECT ns, gen_random_uuid(), '', 'sunday ', ''
+INSERT INTO scopes (namespace, scope, agent, session, branch) SELECT namespace, gen_random_uuid(), '', 'sunday ', ''
 FROM namespaces LIMIT 1;
 
 -- damage: a session has another name
 -- expect: scope-id-wrong
-INSERT INTO scopes (ns, scope, agent, session, branch) SELECT ns, gen_random_uuid(), '', 'sunday', ''
+INSERT INTO scopes (namespace, scope, agent, session, branch) SELECT namespace, gen_random_uuid(), '', 'sunday', ''
 FROM namespaces LIMIT 1;
 
 -- damage: a user has the id of another name
 -- expect: scope-id-wrong
-INSERT INTO namespaces (ns, tenant, username) VALUES (gen_random_uuid(), 'default', 'nobody');
+INSERT INTO namespaces (namespace, tenant, username) VALUES (gen_random_uuid(), 'default', 'nobody');
 
 -- damage: a record has no scope
 -- expect: record-scope-missing
@@ -538,9 +538,9 @@ UPDATE records SET round = -1 WHERE text = 'old phone number';
 
 -- damage: a deleted record is back
 -- expect: record-deleted
-INSERT INTO tombstones (ns, id, scope, content_hash, deleted_at, cascade_deleted)
-SELECT r.ns, r.id, r.scope, c.content_hash, 0, true
-FROM records r JOIN blocked_contents c ON c.ns = r.ns
+INSERT INTO tombstones (namespace, id, scope, content_hash, deleted_at, cascade_deleted)
+SELECT r.namespace, r.id, r.scope, c.content_hash, 0, true
+FROM records r JOIN blocked_contents c ON c.namespace = r.namespace
 WHERE r.text = 'old phone number' LIMIT 1;
 
 -- damage: a content hash is wrong
@@ -569,13 +569,13 @@ UPDATE blocked_contents SET cascade_deleted = true;
 
 -- damage: blocked content has no user
 -- expect: block-orphan
-INSERT INTO blocked_contents (ns, content_hash, cascade_deleted)
+INSERT INTO blocked_contents (namespace, content_hash, cascade_deleted)
 VALUES (gen_random_uuid(), decode(repeat('00', 32), 'hex'), false);
 
 -- damage: a queued job has no record
 -- expect: queue-orphan
-INSERT INTO jobs (ns, job, id, ticket, leased_until)
-SELECT ns, 'keywords', '00000000-0000-0000-0000-0000000000aa', gen_random_uuid(), -9223372036854775808
+INSERT INTO jobs (namespace, job, id, ticket, leased_until)
+SELECT namespace, 'keywords', '00000000-0000-0000-0000-0000000000aa', gen_random_uuid(), -9223372036854775808
 FROM records LIMIT 1;
 
 -- damage: a queued job has an unknown name
@@ -604,20 +604,20 @@ UPDATE jobs SET reason = NULL WHERE job = 'graph';
 
 -- damage: terms belong to no record
 -- expect: keyword-orphan keyword-count-wrong
-INSERT INTO keyword_documents (ns, id, scope, length, terms, counts, lexemes, repeated_terms)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', scope, length, terms, counts, lexemes, repeated_terms
+INSERT INTO keyword_documents (namespace, id, scope, length, terms, counts, lexemes, repeated_terms)
+SELECT namespace, '00000000-0000-0000-0000-0000000000aa', scope, length, terms, counts, lexemes, repeated_terms
 FROM keyword_documents LIMIT 1;
 
 -- damage: a superseded record has terms
 -- expect: keyword-inactive keyword-count-wrong
-INSERT INTO keyword_documents (ns, id, scope, length, terms, counts, lexemes, repeated_terms)
-SELECT r.ns, r.id, r.scope, k.length, k.terms, k.counts, k.lexemes, k.repeated_terms
-FROM records r JOIN keyword_documents k ON k.ns = r.ns WHERE r.text = 'old phone number' LIMIT 1;
+INSERT INTO keyword_documents (namespace, id, scope, length, terms, counts, lexemes, repeated_terms)
+SELECT r.namespace, r.id, r.scope, k.length, k.terms, k.counts, k.lexemes, k.repeated_terms
+FROM records r JOIN keyword_documents k ON k.namespace = r.namespace WHERE r.text = 'old phone number' LIMIT 1;
 
 -- damage: terms have the scope of another session
 -- expect: keyword-scope-mismatch keyword-count-wrong
 UPDATE keyword_documents k SET scope = o.scope FROM records r, records o
-WHERE r.text = 'gin and tonic' AND o.text LIKE 'docker runs%' AND k.ns = r.ns AND k.id = r.id;
+WHERE r.text = 'gin and tonic' AND o.text LIKE 'docker runs%' AND k.namespace = r.namespace AND k.id = r.id;
 
 -- damage: counts of terms are cut
 -- expect: keyword-terms-unreadable
@@ -660,18 +660,18 @@ UPDATE scopes SET documents = documents + 3 WHERE session = 'monday';
 
 -- damage: a vector belongs to no record
 -- expect: vector-orphan vector-count-wrong
-INSERT INTO vectors (ns, id, scope, embedding)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', scope, embedding FROM vectors LIMIT 1;
+INSERT INTO vectors (namespace, id, scope, embedding)
+SELECT namespace, '00000000-0000-0000-0000-0000000000aa', scope, embedding FROM vectors LIMIT 1;
 
 -- damage: a superseded record has a vector
 -- expect: vector-inactive vector-count-wrong
-INSERT INTO vectors (ns, id, scope, embedding)
-SELECT r.ns, r.id, r.scope, v.embedding FROM records r, vectors v WHERE r.text = 'old phone number' LIMIT 1;
+INSERT INTO vectors (namespace, id, scope, embedding)
+SELECT r.namespace, r.id, r.scope, v.embedding FROM records r, vectors v WHERE r.text = 'old phone number' LIMIT 1;
 
 -- damage: a vector has the scope of another session
 -- expect: vector-scope-mismatch vector-count-wrong
 UPDATE vectors v SET scope = o.scope FROM records r, records o
-WHERE r.text = 'gin and tonic' AND o.text LIKE 'docker runs%' AND v.ns = r.ns AND v.id = r.id;
+WHERE r.text = 'gin and tonic' AND o.text LIKE 'docker runs%' AND v.namespace = r.namespace AND v.id = r.id;
 
 -- damage: a vector is cut
 -- expect: vector-dimensions-wrong
@@ -689,7 +689,7 @@ WHERE id = (SELECT id FROM records WHERE text = 'gin and tonic');
 
 -- damage: vectors of a second version are left over
 -- expect: second-vectors-unused vector-count-wrong
-INSERT INTO secondary_vectors (ns, id, scope, embedding) SELECT ns, id, scope, embedding FROM vectors LIMIT 2;
+INSERT INTO secondary_vectors (namespace, id, scope, embedding) SELECT namespace, id, scope, embedding FROM vectors LIMIT 2;
 
 -- damage: the vector of a record is missing
 -- expect: vector-missing vector-count-wrong
@@ -701,30 +701,30 @@ UPDATE scopes SET vectors = 0, secondary_vectors = 9;
 
 -- damage: an entity belongs to no record
 -- expect: graph-orphan
-INSERT INTO graph_entities (ns, id, entity, scope, name, kind)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', entity, scope, name, kind FROM graph_entities LIMIT 1;
+INSERT INTO graph_entities (namespace, id, entity, scope, name, kind)
+SELECT namespace, '00000000-0000-0000-0000-0000000000aa', entity, scope, name, kind FROM graph_entities LIMIT 1;
 
 -- damage: a relation belongs to no record
 -- expect: graph-orphan
-INSERT INTO graph_edges (ns, id, number, source, relation, target, scope)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', number, source, relation, target, scope
+INSERT INTO graph_edges (namespace, id, number, source, relation, target, scope)
+SELECT namespace, '00000000-0000-0000-0000-0000000000aa', number, source, relation, target, scope
 FROM graph_edges LIMIT 1;
 
 -- damage: a superseded record has an entity
 -- expect: graph-inactive
-INSERT INTO graph_entities (ns, id, entity, scope, name, kind)
-SELECT r.ns, r.id, g.entity, r.scope, g.name, g.kind FROM records r, graph_entities g
+INSERT INTO graph_entities (namespace, id, entity, scope, name, kind)
+SELECT r.namespace, r.id, g.entity, r.scope, g.name, g.kind FROM records r, graph_entities g
 WHERE r.text = 'old phone number' LIMIT 1;
 
 -- damage: an entity has the scope of another session
 -- expect: graph-scope-mismatch
 UPDATE graph_entities g SET scope = o.scope FROM records r, records o
-WHERE r.text LIKE 'docker runs%' AND o.text = 'gin and tonic' AND g.ns = r.ns AND g.id = r.id;
+WHERE r.text LIKE 'docker runs%' AND o.text = 'gin and tonic' AND g.namespace = r.namespace AND g.id = r.id;
 
 -- damage: an alias has no entity
 -- expect: graph-alias-dangling
-INSERT INTO graph_aliases (ns, id, entity, alias, scope, name)
-SELECT ns, id, gen_random_uuid(), alias, scope, name FROM graph_aliases LIMIT 1;
+INSERT INTO graph_aliases (namespace, id, entity, alias, scope, name)
+SELECT namespace, id, gen_random_uuid(), alias, scope, name FROM graph_aliases LIMIT 1;
 
 -- damage: the rule of a relation cannot be read
 -- expect: graph-rule-invalid
@@ -732,25 +732,25 @@ UPDATE graph_edges SET rule = 'No Rule';
 
 -- damage: a synonym group has no user
 -- expect: synonym-orphan
-INSERT INTO synonym_groups (ns, term, members) VALUES (gen_random_uuid(), 'docker', ARRAY['whale']);
+INSERT INTO synonym_groups (namespace, term, members) VALUES (gen_random_uuid(), 'docker', ARRAY['whale']);
 
 -- damage: a verdict has no user
 -- expect: synonym-orphan
-INSERT INTO synonym_verdicts (ns, first, second, accepted) VALUES (gen_random_uuid(), 'docker', 'whale', true);
+INSERT INTO synonym_verdicts (namespace, first, second, accepted) VALUES (gen_random_uuid(), 'docker', 'whale', true);
 
 -- damage: a verdict is about one word
 -- expect: verdict-unreadable
-INSERT INTO synonym_verdicts (ns, first, second, accepted) SELECT ns, 'Docker', 'docker', true
+INSERT INTO synonym_verdicts (namespace, first, second, accepted) SELECT namespace, 'Docker', 'docker', true
 FROM synonym_verdicts LIMIT 1;
 
 -- damage: the contents of several tables disagree
 -- expect: keyword-missing keyword-count-wrong vector-orphan vector-count-wrong graph-rule-invalid queue-orphan
 DELETE FROM keyword_documents WHERE id = (SELECT id FROM records WHERE text = 'gin and tonic');
-INSERT INTO vectors (ns, id, scope, embedding)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', scope, embedding FROM vectors LIMIT 1;
+INSERT INTO vectors (namespace, id, scope, embedding)
+SELECT namespace, '00000000-0000-0000-0000-0000000000aa', scope, embedding FROM vectors LIMIT 1;
 UPDATE graph_edges SET rule = '';
-INSERT INTO jobs (ns, job, id, ticket, leased_until)
-SELECT ns, 'keywords', '00000000-0000-0000-0000-0000000000aa', gen_random_uuid(), -9223372036854775808
+INSERT INTO jobs (namespace, job, id, ticket, leased_until)
+SELECT namespace, 'keywords', '00000000-0000-0000-0000-0000000000aa', gen_random_uuid(), -9223372036854775808
 FROM records LIMIT 1;
 
 -- damage: a group of records has a wrong count

@@ -54,7 +54,8 @@ pub async fn check_health(database: &Database) -> Result<HealthReport> {
     check_health_with_progress(database, |_, _| {}).await
 }
 
-/// As [`check_health`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
+/// As [`check_health`]. Calls `on_progress` after each step with the number of completed steps and the number of all
+/// steps.
 ///
 /// # Errors
 /// Those of [`check_health`].
@@ -74,13 +75,13 @@ pub async fn check_health_with_progress(
     }
 }
 
-/// Repairs the findings of [`check_health`] that are [repairable](memory_engine_core::Finding::repairable), each kind in one
-/// transaction. Deletes no record and no tombstone. Terms and vectors that have to be computed again are queued.
+/// Repairs the findings of [`check_health`] that are [repairable](memory_engine_core::Finding::repairable), each kind
+/// in one transaction. Deletes no record and no tombstone. Terms and vectors that have to be computed again are queued.
 /// Returns a description of each repair, and of each that failed.
 ///
 /// # Errors
-/// As [`check_health`]; `SchemaMismatch` for a database of an earlier schema; `Corrupt` if a file is damaged, or if tables
-/// or columns are missing.
+/// As [`check_health`]; `SchemaMismatch` for a database of an earlier schema; `Corrupt` if a file is damaged, or if
+/// tables or columns are missing.
 pub async fn repair(database: &Database) -> Result<Vec<String>> {
     match database.openable()? {
         #[cfg(feature = "sqlite")]
@@ -170,8 +171,8 @@ pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
 /// if it is installed, and migrates the database to the schema of this version.
 ///
 /// # Errors
-/// As [`check_health`]; `Unsupported` for a set that only Postgres has; `Conflict` if a table or a view of another program
-/// has the name of a view.
+/// As [`check_health`]; `Unsupported` for a set that only Postgres has; `Conflict` if a table or a view of another
+/// program has the name of a view.
 pub async fn install_views(database: &Database, set: ViewSet) -> Result<()> {
     match database.openable()? {
         #[cfg(feature = "sqlite")]
@@ -201,8 +202,9 @@ pub async fn remove_views(database: &Database, set: ViewSet) -> Result<()> {
 /// What the file system keeps of the former content, such as freed blocks and snapshots, is not overwritten.
 ///
 /// # Errors
-/// As [`check_health`]; `Unauthorized` for a wrong key; `InvalidInput` for an empty file, or if there is neither a present
-/// nor a new key; `Unavailable` if the file is in use; `Unsupported` for a Postgres database, or if the feature is off.
+/// As [`check_health`]; `Unauthorized` for a wrong key; `InvalidInput` for an empty file, or if there is neither a
+/// present nor a new key; `Unavailable` if the file is in use; `Unsupported` for a Postgres database, or if the feature
+/// is off.
 #[cfg(feature = "sqlite")]
 pub async fn rekey(database: &Database, new_key: Option<memory_engine_sqlite::EncryptionKey>) -> Result<()> {
     match database.openable()? {

@@ -14,8 +14,8 @@ mod transfer;
 #[cfg(feature = "sqlite")]
 pub use administration::rekey;
 pub use administration::{
-    Migrations, check_health, check_health_with_progress, find_residue, install_views, migrate_down, migrate_up, migrations,
-    namespaces, remove_views, repair,
+    Migrations, check_health, check_health_with_progress, find_residue, install_views, migrate_down, migrate_up,
+    migrations, namespaces, remove_views, repair,
 };
 pub use backend::Backend;
 #[cfg(feature = "sqlite")]

@@ -30,7 +30,7 @@ const COLUMN_ALIASES: &[(&str, &[&str])] = &[
     ("time", &["created_at", "timestamp", "time"]),
 ];
 /// Columns that have no meaning outside of their database.
-const IGNORED_COLUMNS: [&str; 2] = ["ns", "tenant"];
+const IGNORED_COLUMNS: [&str; 2] = ["namespace", "tenant"];
 
 /// Reads the rows of a table as CSV, or as JSON Lines if the file begins with a brace.
 ///

@@ -19,7 +19,9 @@ use memory_engine_core::{
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
-use memory_engine_vector_store::{EmbeddingVersionRole, EmbeddingVersionStore, EmbeddingVersions, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{
+    EmbeddingVersionRole, EmbeddingVersionStore, EmbeddingVersions, VectorEntry, VectorQuery, VectorStore,
+};
 
 use crate::blocking::current_runtime;
 
@@ -160,7 +162,8 @@ gated!(VectorStore {
 impl GatedStore<dyn VectorStore> {
     /// Returns the store with its embedding versions if it may be called now.
     fn embedding_version_store(&self) -> Result<&dyn EmbeddingVersionStore> {
-        let unsupported = || Error::new(ErrorKind::Unsupported, "embedding_versions", "the store has one embedding version only");
+        let unsupported =
+            || Error::new(ErrorKind::Unsupported, "embedding_versions", "the store has one embedding version only");
         self.open("embedding_versions")?.embedding_versions().ok_or_else(unsupported)
     }
 }

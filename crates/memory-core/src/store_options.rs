@@ -23,7 +23,8 @@ pub enum Mismatch {
     /// fails with `SchemaMismatch`.
     Leave,
     /// Begin a second version of the vectors next to the mismatched one, or continue to fill it. Searches use the old
-    /// version until `EmbeddingVersionStore::switch`. A mismatched keyword index is treated as by [`Rebuild`](Self::Rebuild).
+    /// version until `EmbeddingVersionStore::switch`. A mismatched keyword index is treated as by
+    /// [`Rebuild`](Self::Rebuild).
     Refill,
     /// Empty the mismatched indexes and queue every active record for them, in one transaction.
     Rebuild,

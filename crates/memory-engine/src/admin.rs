@@ -16,8 +16,8 @@ pub use memory_engine_vector_store::{EmbeddingVersion, EmbeddingVersions};
 #[cfg(feature = "sqlite")]
 pub use memory_engine_databases::rekey;
 pub use memory_engine_databases::{
-    Migrations, check_health, check_health_with_progress, install_views, migrate_down, migrate_up, migrations, namespaces,
-    remove_views, repair,
+    Migrations, check_health, check_health_with_progress, install_views, migrate_down, migrate_up, migrations,
+    namespaces, remove_views, repair,
 };
 pub use memory_engine_recall::DegradedRecall;
 

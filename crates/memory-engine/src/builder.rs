@@ -431,7 +431,8 @@ impl Builder {
         Ok(MemoryEngine::new(EngineParts { recall, curation }))
     }
 
-    /// Pairs the embedders with their vectors. A store without embedding versions has no vectors of a replaced embedder.
+    /// Pairs the embedders with their vectors. A store without embedding versions has no vectors of a replaced
+    /// embedder.
     async fn embedding_backends(&self, stores: &Stores) -> Result<EmbeddingBackends> {
         let cuts_over = self.mismatch == Mismatch::Refill || self.replaced.is_some();
         let replaced = self.replaced.as_ref().zip(stores.vectors.embedding_versions());

@@ -23,7 +23,8 @@ pub use memory_engine_synonyms::{
     ApplicableGroups, MemorySynonymStore, PairVerdict, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair,
 };
 pub use memory_engine_vector_store::{
-    EmbeddingVersion, EmbeddingVersionRole, EmbeddingVersionStore, EmbeddingVersions, MemoryVectorStore, VectorEntry, VectorQuery, VectorStore,
+    EmbeddingVersion, EmbeddingVersionRole, EmbeddingVersionStore, EmbeddingVersions, MemoryVectorStore, VectorEntry,
+    VectorQuery, VectorStore,
 };
 
 pub use memory_engine_databases::Stores;

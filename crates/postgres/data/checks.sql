@@ -3,11 +3,11 @@
 
 -- check: scope-orphan
 SELECT a.scope::text AS example FROM scopes a
-WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.ns = a.ns);
+WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.namespace = a.namespace);
 
 -- check: record-scope-missing
 SELECT r.id::text AS example FROM records r
-WHERE NOT EXISTS (SELECT FROM scopes a WHERE a.ns = r.ns AND a.scope = r.scope);
+WHERE NOT EXISTS (SELECT FROM scopes a WHERE a.namespace = r.namespace AND a.scope = r.scope);
 
 -- check: record-state-unknown
 SELECT r.id::text AS example FROM records r WHERE r.state NOT IN ({states});
@@ -48,37 +48,37 @@ UPDATE records SET revision = 1 WHERE revision < 1;
 SELECT r.id::text AS example FROM records r WHERE r.round NOT BETWEEN 0 AND 4294967295;
 
 -- check: record-deleted
-SELECT r.id::text AS example FROM records r JOIN tombstones b ON b.ns = r.ns AND b.id = r.id;
+SELECT r.id::text AS example FROM records r JOIN tombstones b ON b.namespace = r.namespace AND b.id = r.id;
 
 -- check: tombstone-scope-missing
 SELECT b.id::text AS example FROM tombstones b
-WHERE NOT EXISTS (SELECT FROM scopes a WHERE a.ns = b.ns AND a.scope = b.scope);
+WHERE NOT EXISTS (SELECT FROM scopes a WHERE a.namespace = b.namespace AND a.scope = b.scope);
 
 -- check: tombstone-unblocked
 SELECT b.id::text AS example FROM tombstones b
-WHERE NOT EXISTS (SELECT FROM blocked_contents c WHERE c.ns = b.ns AND c.content_hash = b.content_hash);
+WHERE NOT EXISTS (SELECT FROM blocked_contents c WHERE c.namespace = b.namespace AND c.content_hash = b.content_hash);
 -- repair: tombstone-unblocked
-INSERT INTO blocked_contents (ns, content_hash, cascade_deleted)
-SELECT b.ns, b.content_hash, bool_and(b.cascade_deleted) FROM tombstones b GROUP BY b.ns, b.content_hash
-ON CONFLICT (ns, content_hash) DO NOTHING;
+INSERT INTO blocked_contents (namespace, content_hash, cascade_deleted)
+SELECT b.namespace, b.content_hash, bool_and(b.cascade_deleted) FROM tombstones b GROUP BY b.namespace, b.content_hash
+ON CONFLICT (namespace, content_hash) DO NOTHING;
 
 -- check: tombstone-weak
 SELECT b.id::text AS example
-FROM tombstones b JOIN blocked_contents c ON c.ns = b.ns AND c.content_hash = b.content_hash
+FROM tombstones b JOIN blocked_contents c ON c.namespace = b.namespace AND c.content_hash = b.content_hash
 WHERE c.cascade_deleted AND NOT b.cascade_deleted;
 -- repair: tombstone-weak
 UPDATE blocked_contents c SET cascade_deleted = false FROM tombstones b
-WHERE b.ns = c.ns AND b.content_hash = c.content_hash AND c.cascade_deleted AND NOT b.cascade_deleted;
+WHERE b.namespace = c.namespace AND b.content_hash = c.content_hash AND c.cascade_deleted AND NOT b.cascade_deleted;
 
 -- check: block-orphan
-SELECT c.ns::text AS example FROM blocked_contents c
-WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.ns = c.ns);
+SELECT c.namespace::text AS example FROM blocked_contents c
+WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.namespace = c.namespace);
 
 -- check: queue-orphan
 SELECT b.id::text AS example FROM jobs b
-WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = b.ns AND r.id = b.id);
+WHERE NOT EXISTS (SELECT FROM records r WHERE r.namespace = b.namespace AND r.id = b.id);
 -- repair: queue-orphan
-DELETE FROM jobs b WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = b.ns AND r.id = b.id);
+DELETE FROM jobs b WHERE NOT EXISTS (SELECT FROM records r WHERE r.namespace = b.namespace AND r.id = b.id);
 
 -- check: queue-job-unknown
 SELECT b.id::text AS example FROM jobs b WHERE b.job NOT IN ({jobs});
@@ -119,49 +119,51 @@ UPDATE jobs SET leased_until = {free}, attempts = 0, owner = NULL WHERE leased_u
 
 -- check: keyword-orphan
 SELECT k.id::text AS example FROM keyword_documents k
-WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = k.ns AND r.id = k.id);
+WHERE NOT EXISTS (SELECT FROM records r WHERE r.namespace = k.namespace AND r.id = k.id);
 -- repair: keyword-orphan
-DELETE FROM keyword_documents k WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = k.ns AND r.id = k.id);
+DELETE FROM keyword_documents k WHERE NOT EXISTS (SELECT FROM records r WHERE r.namespace = k.namespace
+AND r.id = k.id);
 
 -- check: keyword-inactive
-SELECT r.id::text AS example FROM keyword_documents k JOIN records r ON r.ns = k.ns AND r.id = k.id
+SELECT r.id::text AS example FROM keyword_documents k JOIN records r ON r.namespace = k.namespace AND r.id = k.id
 WHERE NOT {indexed};
 -- repair: keyword-inactive
-DELETE FROM keyword_documents k USING records r WHERE r.ns = k.ns AND r.id = k.id AND NOT {indexed};
+DELETE FROM keyword_documents k USING records r WHERE r.namespace = k.namespace AND r.id = k.id AND NOT {indexed};
 
 -- check: keyword-scope-mismatch
-SELECT r.id::text AS example FROM keyword_documents k JOIN records r ON r.ns = k.ns AND r.id = k.id
+SELECT r.id::text AS example FROM keyword_documents k JOIN records r ON r.namespace = k.namespace AND r.id = k.id
 WHERE k.scope <> r.scope;
 -- repair: keyword-scope-mismatch
 UPDATE keyword_documents k SET scope = r.scope FROM records r
-WHERE r.ns = k.ns AND r.id = k.id AND k.scope <> r.scope;
+WHERE r.namespace = k.namespace AND r.id = k.id AND k.scope <> r.scope;
 
 -- check: keyword-missing
 SELECT r.id::text AS example FROM records r
-WHERE {indexed} AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.ns = r.ns AND k.id = r.id)
-  AND NOT EXISTS (SELECT FROM jobs b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'keywords');
+WHERE {indexed} AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.namespace = r.namespace AND k.id = r.id)
+  AND NOT EXISTS (SELECT FROM jobs b WHERE b.namespace = r.namespace AND b.id = r.id AND b.job = 'keywords');
 -- repair: keyword-missing
-INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
-SELECT r.ns, 'keywords', r.id, '{ticket}'::uuid, {free}, {now} FROM records r
-WHERE {indexed} AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.ns = r.ns AND k.id = r.id)
-ON CONFLICT (ns, job, id) DO NOTHING;
+INSERT INTO jobs (namespace, job, id, ticket, leased_until, queued_at)
+SELECT r.namespace, 'keywords', r.id, '{ticket}'::uuid, {free}, {now} FROM records r
+WHERE {indexed} AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.namespace = r.namespace AND k.id = r.id)
+ON CONFLICT (namespace, job, id) DO NOTHING;
 
 -- check: vector-orphan
 SELECT v.id::text AS example
-FROM (SELECT ns, id FROM vectors UNION ALL SELECT ns, id FROM secondary_vectors) v
-WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = v.ns AND r.id = v.id);
+FROM (SELECT namespace, id FROM vectors UNION ALL SELECT namespace, id FROM secondary_vectors) v
+WHERE NOT EXISTS (SELECT FROM records r WHERE r.namespace = v.namespace AND r.id = v.id);
 -- repair: vector-orphan
-DELETE FROM vectors v WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = v.ns AND r.id = v.id);
-DELETE FROM secondary_vectors v WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = v.ns AND r.id = v.id);
+DELETE FROM vectors v WHERE NOT EXISTS (SELECT FROM records r WHERE r.namespace = v.namespace AND r.id = v.id);
+DELETE FROM secondary_vectors v WHERE NOT EXISTS (SELECT FROM records r WHERE r.namespace = v.namespace
+AND r.id = v.id);
 
 -- check: vector-inactive
 SELECT r.id::text AS example
-FROM (SELECT ns, id FROM vectors UNION ALL SELECT ns, id FROM secondary_vectors) v
-     JOIN records r ON r.ns = v.ns AND r.id = v.id
+FROM (SELECT namespace, id FROM vectors UNION ALL SELECT namespace, id FROM secondary_vectors) v
+     JOIN records r ON r.namespace = v.namespace AND r.id = v.id
 WHERE NOT {indexed};
 -- repair: vector-inactive
-DELETE FROM vectors v USING records r WHERE r.ns = v.ns AND r.id = v.id AND NOT {indexed};
-DELETE FROM secondary_vectors v USING records r WHERE r.ns = v.ns AND r.id = v.id AND NOT {indexed};
+DELETE FROM vectors v USING records r WHERE r.namespace = v.namespace AND r.id = v.id AND NOT {indexed};
+DELETE FROM secondary_vectors v USING records r WHERE r.namespace = v.namespace AND r.id = v.id AND NOT {indexed};
 
 -- check: second-vectors-unused
 SELECT v.id::text AS example FROM {other} v
@@ -175,10 +177,10 @@ UNION ALL
 SELECT v.id::text FROM {other} v WHERE vector_dims(v.embedding) <> {other_dimensions};
 -- repair: vector-dimensions-wrong
 DELETE FROM {serving} WHERE vector_dims(embedding) <> {serving_dimensions};
-INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
-SELECT v.ns, 'reembedding', v.id, '{ticket}'::uuid, {free}, {now} FROM {other} v
+INSERT INTO jobs (namespace, job, id, ticket, leased_until, queued_at)
+SELECT v.namespace, 'reembedding', v.id, '{ticket}'::uuid, {free}, {now} FROM {other} v
 WHERE vector_dims(v.embedding) <> {other_dimensions}
-ON CONFLICT (ns, job, id) DO NOTHING;
+ON CONFLICT (namespace, job, id) DO NOTHING;
 DELETE FROM {other} WHERE vector_dims(embedding) <> {other_dimensions};
 
 -- check: vector-unreadable
@@ -187,106 +189,111 @@ UNION ALL
 SELECT v.id::text FROM {other} v WHERE vector_norm(v.embedding) = 0;
 -- repair: vector-unreadable
 DELETE FROM {serving} WHERE vector_norm(embedding) = 0;
-INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
-SELECT v.ns, 'reembedding', v.id, '{ticket}'::uuid, {free}, {now} FROM {other} v WHERE vector_norm(v.embedding) = 0
-ON CONFLICT (ns, job, id) DO NOTHING;
+INSERT INTO jobs (namespace, job, id, ticket, leased_until, queued_at)
+SELECT v.namespace, 'reembedding', v.id, '{ticket}'::uuid, {free}, {now} FROM {other} v
+WHERE vector_norm(v.embedding) = 0
+ON CONFLICT (namespace, job, id) DO NOTHING;
 DELETE FROM {other} WHERE vector_norm(embedding) = 0;
 
 -- check: vector-scope-mismatch
 SELECT r.id::text AS example
-FROM (SELECT ns, id, scope FROM vectors UNION ALL SELECT ns, id, scope FROM secondary_vectors) v
-     JOIN records r ON r.ns = v.ns AND r.id = v.id
+FROM (SELECT namespace, id, scope FROM vectors UNION ALL SELECT namespace, id, scope FROM secondary_vectors) v
+     JOIN records r ON r.namespace = v.namespace AND r.id = v.id
 WHERE v.scope <> r.scope;
 -- repair: vector-scope-mismatch
 UPDATE vectors v SET scope = r.scope FROM records r
-WHERE r.ns = v.ns AND r.id = v.id AND v.scope <> r.scope;
+WHERE r.namespace = v.namespace AND r.id = v.id AND v.scope <> r.scope;
 UPDATE secondary_vectors v SET scope = r.scope FROM records r
-WHERE r.ns = v.ns AND r.id = v.id AND v.scope <> r.scope;
+WHERE r.namespace = v.namespace AND r.id = v.id AND v.scope <> r.scope;
 
 -- check: vector-missing
 SELECT r.id::text AS example FROM records r
-WHERE {indexed} AND NOT EXISTS (SELECT FROM {serving} v WHERE v.ns = r.ns AND v.id = r.id)
-  AND NOT EXISTS (SELECT FROM jobs b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'embedding');
+WHERE {indexed} AND NOT EXISTS (SELECT FROM {serving} v WHERE v.namespace = r.namespace AND v.id = r.id)
+  AND NOT EXISTS (SELECT FROM jobs b WHERE b.namespace = r.namespace AND b.id = r.id AND b.job = 'embedding');
 -- repair: vector-missing
-INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
-SELECT r.ns, 'embedding', r.id, '{ticket}'::uuid, {free}, {now} FROM records r
-WHERE {indexed} AND NOT EXISTS (SELECT FROM {serving} v WHERE v.ns = r.ns AND v.id = r.id)
-ON CONFLICT (ns, job, id) DO NOTHING;
+INSERT INTO jobs (namespace, job, id, ticket, leased_until, queued_at)
+SELECT r.namespace, 'embedding', r.id, '{ticket}'::uuid, {free}, {now} FROM records r
+WHERE {indexed} AND NOT EXISTS (SELECT FROM {serving} v WHERE v.namespace = r.namespace AND v.id = r.id)
+ON CONFLICT (namespace, job, id) DO NOTHING;
 
 -- check: keyword-count-wrong
 SELECT a.scope::text AS example
-FROM scopes a LEFT JOIN (SELECT ns, scope, count(*) AS entries FROM keyword_documents GROUP BY ns, scope) k
-     ON k.ns = a.ns AND k.scope = a.scope
+FROM scopes a LEFT JOIN (SELECT namespace, scope, count(*) AS entries FROM keyword_documents
+GROUP BY namespace, scope) k
+     ON k.namespace = a.namespace AND k.scope = a.scope
 WHERE a.documents <> coalesce(k.entries, 0);
 -- repair: keyword-count-wrong
 UPDATE scopes a SET documents = c.entries
 FROM (
-    SELECT b.ns, b.scope, count(k.id) AS entries
-    FROM scopes b LEFT JOIN keyword_documents k ON k.ns = b.ns AND k.scope = b.scope GROUP BY b.ns, b.scope
+    SELECT b.namespace, b.scope, count(k.id) AS entries
+    FROM scopes b LEFT JOIN keyword_documents k ON k.namespace = b.namespace AND k.scope = b.scope
+    GROUP BY b.namespace, b.scope
 ) c
-WHERE c.ns = a.ns AND c.scope = a.scope AND a.documents <> c.entries;
+WHERE c.namespace = a.namespace AND c.scope = a.scope AND a.documents <> c.entries;
 
 -- check: vector-count-wrong
 SELECT a.scope::text AS example
 FROM scopes a
-     LEFT JOIN (SELECT ns, scope, count(*) AS entries FROM vectors GROUP BY ns, scope) v
-     ON v.ns = a.ns AND v.scope = a.scope
-     LEFT JOIN (SELECT ns, scope, count(*) AS entries FROM secondary_vectors GROUP BY ns, scope) w
-     ON w.ns = a.ns AND w.scope = a.scope
+     LEFT JOIN (SELECT namespace, scope, count(*) AS entries FROM vectors GROUP BY namespace, scope) v
+     ON v.namespace = a.namespace AND v.scope = a.scope
+     LEFT JOIN (SELECT namespace, scope, count(*) AS entries FROM secondary_vectors GROUP BY namespace, scope) w
+     ON w.namespace = a.namespace AND w.scope = a.scope
 WHERE a.vectors <> coalesce(v.entries, 0) OR a.secondary_vectors <> coalesce(w.entries, 0);
 -- repair: vector-count-wrong
 UPDATE scopes a SET vectors = c.entries
 FROM (
-    SELECT b.ns, b.scope, count(v.id) AS entries
-    FROM scopes b LEFT JOIN vectors v ON v.ns = b.ns AND v.scope = b.scope GROUP BY b.ns, b.scope
+    SELECT b.namespace, b.scope, count(v.id) AS entries
+    FROM scopes b LEFT JOIN vectors v ON v.namespace = b.namespace AND v.scope = b.scope GROUP BY b.namespace, b.scope
 ) c
-WHERE c.ns = a.ns AND c.scope = a.scope AND a.vectors <> c.entries;
+WHERE c.namespace = a.namespace AND c.scope = a.scope AND a.vectors <> c.entries;
 UPDATE scopes a SET secondary_vectors = c.entries
 FROM (
-    SELECT b.ns, b.scope, count(v.id) AS entries
-    FROM scopes b LEFT JOIN secondary_vectors v ON v.ns = b.ns AND v.scope = b.scope GROUP BY b.ns, b.scope
+    SELECT b.namespace, b.scope, count(v.id) AS entries
+    FROM scopes b LEFT JOIN secondary_vectors v ON v.namespace = b.namespace AND v.scope = b.scope
+    GROUP BY b.namespace, b.scope
 ) c
-WHERE c.ns = a.ns AND c.scope = a.scope AND a.secondary_vectors <> c.entries;
+WHERE c.namespace = a.namespace AND c.scope = a.scope AND a.secondary_vectors <> c.entries;
 
 -- check: graph-orphan
 SELECT g.id::text AS example
-FROM (SELECT ns, id FROM graph_entities UNION ALL SELECT ns, id FROM graph_aliases
-      UNION ALL SELECT ns, id FROM graph_edges) g
-WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = g.ns AND r.id = g.id);
+FROM (SELECT namespace, id FROM graph_entities UNION ALL SELECT namespace, id FROM graph_aliases
+      UNION ALL SELECT namespace, id FROM graph_edges) g
+WHERE NOT EXISTS (SELECT FROM records r WHERE r.namespace = g.namespace AND r.id = g.id);
 -- repair: graph-orphan
-DELETE FROM graph_entities g WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = g.ns AND r.id = g.id);
-DELETE FROM graph_aliases g WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = g.ns AND r.id = g.id);
-DELETE FROM graph_edges g WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = g.ns AND r.id = g.id);
+DELETE FROM graph_entities g WHERE NOT EXISTS (SELECT FROM records r WHERE r.namespace = g.namespace AND r.id = g.id);
+DELETE FROM graph_aliases g WHERE NOT EXISTS (SELECT FROM records r WHERE r.namespace = g.namespace AND r.id = g.id);
+DELETE FROM graph_edges g WHERE NOT EXISTS (SELECT FROM records r WHERE r.namespace = g.namespace AND r.id = g.id);
 
 -- check: graph-inactive
 SELECT r.id::text AS example
-FROM (SELECT ns, id FROM graph_entities UNION ALL SELECT ns, id FROM graph_aliases
-      UNION ALL SELECT ns, id FROM graph_edges) g JOIN records r ON r.ns = g.ns AND r.id = g.id
+FROM (SELECT namespace, id FROM graph_entities UNION ALL SELECT namespace, id FROM graph_aliases
+      UNION ALL SELECT namespace, id FROM graph_edges) g JOIN records r ON r.namespace = g.namespace AND r.id = g.id
 WHERE NOT {indexed};
 -- repair: graph-inactive
-DELETE FROM graph_entities g USING records r WHERE r.ns = g.ns AND r.id = g.id AND NOT {indexed};
-DELETE FROM graph_aliases g USING records r WHERE r.ns = g.ns AND r.id = g.id AND NOT {indexed};
-DELETE FROM graph_edges g USING records r WHERE r.ns = g.ns AND r.id = g.id AND NOT {indexed};
+DELETE FROM graph_entities g USING records r WHERE r.namespace = g.namespace AND r.id = g.id AND NOT {indexed};
+DELETE FROM graph_aliases g USING records r WHERE r.namespace = g.namespace AND r.id = g.id AND NOT {indexed};
+DELETE FROM graph_edges g USING records r WHERE r.namespace = g.namespace AND r.id = g.id AND NOT {indexed};
 
 -- check: graph-scope-mismatch
 SELECT r.id::text AS example
-FROM (SELECT ns, id, scope FROM graph_entities UNION ALL SELECT ns, id, scope FROM graph_aliases
-      UNION ALL SELECT ns, id, scope FROM graph_edges) g JOIN records r ON r.ns = g.ns AND r.id = g.id
+FROM (SELECT namespace, id, scope FROM graph_entities UNION ALL SELECT namespace, id, scope FROM graph_aliases
+      UNION ALL SELECT namespace, id, scope FROM graph_edges) g
+      JOIN records r ON r.namespace = g.namespace AND r.id = g.id
 WHERE g.scope <> r.scope;
 -- repair: graph-scope-mismatch
 UPDATE graph_entities g SET scope = r.scope FROM records r
-WHERE r.ns = g.ns AND r.id = g.id AND g.scope <> r.scope;
+WHERE r.namespace = g.namespace AND r.id = g.id AND g.scope <> r.scope;
 UPDATE graph_aliases g SET scope = r.scope FROM records r
-WHERE r.ns = g.ns AND r.id = g.id AND g.scope <> r.scope;
+WHERE r.namespace = g.namespace AND r.id = g.id AND g.scope <> r.scope;
 UPDATE graph_edges g SET scope = r.scope FROM records r
-WHERE r.ns = g.ns AND r.id = g.id AND g.scope <> r.scope;
+WHERE r.namespace = g.namespace AND r.id = g.id AND g.scope <> r.scope;
 
 -- check: graph-alias-dangling
-SELECT r.id::text AS example FROM graph_aliases a JOIN records r ON r.ns = a.ns AND r.id = a.id
-WHERE NOT EXISTS (SELECT FROM graph_entities e WHERE e.ns = a.ns AND e.id = a.id AND e.entity = a.entity);
+SELECT r.id::text AS example FROM graph_aliases a JOIN records r ON r.namespace = a.namespace AND r.id = a.id
+WHERE NOT EXISTS (SELECT FROM graph_entities e WHERE e.namespace = a.namespace AND e.id = a.id AND e.entity = a.entity);
 -- repair: graph-alias-dangling
 DELETE FROM graph_aliases a
-WHERE NOT EXISTS (SELECT FROM graph_entities e WHERE e.ns = a.ns AND e.id = a.id AND e.entity = a.entity);
+WHERE NOT EXISTS (SELECT FROM graph_entities e WHERE e.namespace = a.namespace AND e.id = a.id AND e.entity = a.entity);
 
 -- check: graph-rule-invalid
 SELECT e.id::text AS example FROM graph_edges e WHERE e.rule !~ '^[a-z0-9._-]+$';
@@ -294,9 +301,9 @@ SELECT e.id::text AS example FROM graph_edges e WHERE e.rule !~ '^[a-z0-9._-]+$'
 UPDATE graph_edges SET rule = NULL WHERE rule !~ '^[a-z0-9._-]+$';
 
 -- check: synonym-orphan
-SELECT g.ns::text AS example
-FROM (SELECT ns FROM synonym_groups UNION ALL SELECT ns FROM synonym_verdicts) g
-WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.ns = g.ns);
+SELECT g.namespace::text AS example
+FROM (SELECT namespace FROM synonym_groups UNION ALL SELECT namespace FROM synonym_verdicts) g
+WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.namespace = g.namespace);
 
 -- check: index-unrecorded
 SELECT p.part AS example
@@ -312,20 +319,21 @@ DELETE FROM index_metadata WHERE part = 'serving table' AND made_by NOT IN ('vec
 
 -- check: record-groups-wrong
 WITH counted AS (
-    SELECT r.ns, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
-        min(r.occurred_at) AS oldest, max(r.occurred_at) AS newest, max(memory_record_edited_at(r.metadata)) AS edited_at
+    SELECT r.namespace, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
+        min(r.occurred_at) AS oldest, max(r.occurred_at) AS newest,
+        max(memory_record_edited_at(r.metadata)) AS edited_at
     FROM records r GROUP BY 1, 2, 3, 4, 5
 ), stored AS (
-    SELECT ns, scope, kind, state, app, records, oldest, newest, edited_at FROM record_groups
+    SELECT namespace, scope, kind, state, app, records, oldest, newest, edited_at FROM record_groups
 ), differences AS (
     (SELECT * FROM counted EXCEPT ALL SELECT * FROM stored)
     UNION ALL (SELECT * FROM stored EXCEPT ALL SELECT * FROM counted)
 )
-SELECT d.scope::text AS example FROM (SELECT DISTINCT ns, scope, kind, state, app FROM differences) d;
+SELECT d.scope::text AS example FROM (SELECT DISTINCT namespace, scope, kind, state, app FROM differences) d;
 -- repair: record-groups-wrong
 LOCK TABLE records IN SHARE ROW EXCLUSIVE MODE;
 DELETE FROM record_groups;
-INSERT INTO record_groups (ns, scope, kind, state, app, records, oldest, newest, edited_at)
-SELECT r.ns, r.scope, r.kind, r.state, memory_record_app(r.metadata), count(*), min(r.occurred_at),
+INSERT INTO record_groups (namespace, scope, kind, state, app, records, oldest, newest, edited_at)
+SELECT r.namespace, r.scope, r.kind, r.state, memory_record_app(r.metadata), count(*), min(r.occurred_at),
     max(r.occurred_at), max(memory_record_edited_at(r.metadata))
 FROM records r GROUP BY 1, 2, 3, 4, 5;

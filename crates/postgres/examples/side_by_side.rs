@@ -135,16 +135,16 @@ async fn load(store: &PostgresStore, scope: &Scope, count: usize, random: &mut R
 const HAND_WRITTEN_SEARCH: &str = "
     WITH near AS (
         SELECT id, row_number() OVER (ORDER BY distance) AS rank FROM (
-            SELECT v.id, NEARNESS AS distance FROM vectors v WHERE v.ns = $1 ORDER BY NEARNESS LIMIT 50) v
+            SELECT v.id, NEARNESS AS distance FROM vectors v WHERE v.namespace = $1 ORDER BY NEARNESS LIMIT 50) v
     ), words AS (
         SELECT id, row_number() OVER (ORDER BY score DESC) AS rank FROM (
             SELECT d.id, ts_rank(d.lexemes, $3::tsquery, 1) AS score FROM keyword_documents d
-            WHERE d.ns = $1 AND d.lexemes @@ $3::tsquery ORDER BY score DESC LIMIT 50) d
+            WHERE d.namespace = $1 AND d.lexemes @@ $3::tsquery ORDER BY score DESC LIMIT 50) d
     )
     SELECT r.id, r.text, r.occurred_at FROM (
         SELECT id, coalesce(1.0 / (60 + n.rank), 0) + coalesce(1.0 / (60 + w.rank), 0) AS score
         FROM near n FULL JOIN words w USING (id) ORDER BY score DESC LIMIT 10) best
-    JOIN records r ON r.ns = $1 AND r.id = best.id ORDER BY best.score DESC";
+    JOIN records r ON r.namespace = $1 AND r.id = best.id ORDER BY best.score DESC";
 
 struct Question {
     words: KeywordQuery,
@@ -157,7 +157,7 @@ async fn measure(
     connection: &mut PgConnection,
     scope: &Scope,
     questions: &[Question],
-    ns: Uuid,
+    namespace: Uuid,
 ) {
     let mut keyword_times = Vec::new();
     let mut vector_times = Vec::new();
@@ -196,7 +196,7 @@ async fn measure(
                 .await
                 .unwrap();
             let rows = sqlx::query(AssertSqlSafe(sql.as_str()))
-                .bind(ns)
+                .bind(namespace)
                 .bind(Vector::from(question.vector.values().to_vec()))
                 .bind(&question.lexemes)
                 .fetch_all(&mut *transaction)
@@ -210,8 +210,8 @@ async fn measure(
     }
 }
 
-async fn fetch_ns(connection: &mut PgConnection, scope: &Scope) -> Uuid {
-    let sql = "SELECT ns FROM namespaces WHERE tenant = $1 AND username = $2";
+async fn fetch_namespace(connection: &mut PgConnection, scope: &Scope) -> Uuid {
+    let sql = "SELECT namespace FROM namespaces WHERE tenant = $1 AND username = $2";
     let row = sqlx::query(sql).bind(scope.tenant()).bind(scope.user_name()).fetch_one(connection).await.unwrap();
     row.get(0)
 }
@@ -255,7 +255,7 @@ async fn main() {
     }
     let analyzer = TextAnalyzer;
     for (scope, count) in [&scopes[0], &scopes[3]] {
-        let ns = fetch_ns(&mut connection, scope).await;
+        let namespace = fetch_namespace(&mut connection, scope).await;
         let mut questions = Vec::new();
         for _ in 0..QUESTIONS {
             let words = KeywordQuery::new(analyzer.query(&random.sentence(4)), 50);
@@ -271,20 +271,20 @@ async fn main() {
                 "{count} records of one user among {records}, {}:",
                 if exact_up_to == 0 { "index" } else { "exact" }
             );
-            measure(&store, &mut connection, scope, &questions, ns).await;
+            measure(&store, &mut connection, scope, &questions, namespace).await;
             store.close().await;
         }
     }
     for count in [2000, 5000, 10_000, 20_000] {
         // A session of this many vectors.
-        let sql = "SELECT v.id FROM (SELECT id, embedding FROM vectors WHERE ns = $1 LIMIT $3) v
+        let sql = "SELECT v.id FROM (SELECT id, embedding FROM vectors WHERE namespace = $1 LIMIT $3) v
                    ORDER BY v.embedding <=> $2 LIMIT 50";
-        let ns = fetch_ns(&mut connection, &scopes[0].0).await;
+        let namespace = fetch_namespace(&mut connection, &scopes[0].0).await;
         let mut times = Vec::new();
         for _ in 0..20 {
             let begin = Instant::now();
             let target = Vector::from(random.vector().values().to_vec());
-            sqlx::query(sql).bind(ns).bind(target).bind(count).fetch_all(&mut connection).await.unwrap();
+            sqlx::query(sql).bind(namespace).bind(target).bind(count).fetch_all(&mut connection).await.unwrap();
             times.push(begin.elapsed());
         }
         println!("an exact scan of {count:6} vectors  {}", percentiles(times));

@@ -24,8 +24,8 @@ const PAGE_ROWS: usize = 200;
 /// fingerprint. The receiver may end the transfer by closing the channel.
 ///
 /// # Errors
-/// Those of [`check_health`](crate::check_health); `NotFound` for a database without a schema, and `SchemaMismatch` for one of an
-/// earlier schema.
+/// Those of [`check_health`](crate::check_health); `NotFound` for a database without a schema, and `SchemaMismatch` for
+/// one of an earlier schema.
 pub async fn send_backup(
     url: &str,
     options: &PostgresOptions,
@@ -55,8 +55,8 @@ pub async fn send_backup(
 /// schema gets one. The sets of views of both databases are installed.
 ///
 /// # Errors
-/// Those of [`check_health`](crate::check_health); `Conflict` if the database is not empty; `SchemaMismatch` if it has an earlier
-/// schema; `Corrupt` if the stored rows differ from those that were sent, or not all rows arrive.
+/// Those of [`check_health`](crate::check_health); `Conflict` if the database is not empty; `SchemaMismatch` if it has
+/// an earlier schema; `Corrupt` if the stored rows differ from those that were sent, or not all rows arrive.
 pub async fn receive_backup(
     url: &str,
     options: &PostgresOptions,

@@ -37,7 +37,8 @@ pub async fn check_health(url: &str, options: &PostgresOptions) -> Result<Health
     check_health_with_progress(url, options, &|_, _| {}).await
 }
 
-/// As [`check_health`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
+/// As [`check_health`]. Calls `on_progress` after each step with the number of completed steps and the number of all
+/// steps.
 ///
 /// # Errors
 /// Those of [`check_health`].
@@ -137,7 +138,7 @@ async fn examine(connection: &mut PgConnection, on_progress: OnProgress<'_>) -> 
     WrongContents::find(connection).await?.findings().into_iter().for_each(|finding| report.add(finding));
     let vector_index = content_checks::find_missing_vector_index(connection, versions.table).await?;
     vector_index.into_iter().for_each(|finding| report.add(finding));
-    let sql = "SELECT DISTINCT n.tenant, n.username FROM records r JOIN namespaces n ON n.ns = r.ns
+    let sql = "SELECT DISTINCT n.tenant, n.username FROM records r JOIN namespaces n ON n.namespace = r.namespace
                WHERE r.kind = $1 ORDER BY n.tenant, n.username";
     let mut unfinished = Vec::new();
     for row in sqlx::query(sql).bind(Kind::FORGETTING.as_str()).fetch_all(&mut *connection).await? {
@@ -170,7 +171,9 @@ async fn count_contents(
         let row = sqlx::query(queue_counts).bind(job.as_str()).bind(LEASE_DEAD).fetch_one(&mut *connection).await?;
         let count = |column: &str| row.try_get::<i64, _>(column).map(|count| u64::try_from(count).unwrap_or_default());
         let oldest = row.try_get::<Option<i64>, _>("oldest")?.map(Timestamp::from_micros);
-        report.waiting.insert(job, QueueHealth::new(count("waiting")?, oldest).with_dead_letters(count("dead_letters")?));
+        report
+            .waiting
+            .insert(job, QueueHealth::new(count("waiting")?, oldest).with_dead_letters(count("dead_letters")?));
     }
     Ok(())
 }

@@ -133,7 +133,7 @@ async fn find_missing_tombstones(
         let records = probes.records.iter().filter(|probe| probe.namespace == *namespace);
         let mut missing: BTreeSet<RecordId> = records.map(|probe| probe.id).collect();
         let ids: Vec<Uuid> = missing.iter().copied().map(scopes::uuid).collect();
-        let sql = "SELECT b.id FROM tombstones b WHERE b.ns = $1 AND b.id = ANY ($2)";
+        let sql = "SELECT b.id FROM tombstones b WHERE b.namespace = $1 AND b.id = ANY ($2)";
         let found = sqlx::query_scalar(AssertSqlSafe(sql)).bind(scopes::namespace(namespace)).bind(ids);
         for id in found.fetch_all(&mut *connection).await? {
             missing.remove(&record_id(id));

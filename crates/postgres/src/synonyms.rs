@@ -20,7 +20,8 @@ use crate::{
 /// sets.
 macro_rules! select_groups {
     () => {
-        "SELECT s.ns, s.term, array_remove(s.members, NULL) AS members, coalesce(s.category, 'general') AS category
+        "SELECT s.namespace, s.term, array_remove(s.members, NULL) AS members,
+            coalesce(s.category, 'general') AS category
          FROM synonym_groups s "
     };
 }
@@ -28,14 +29,14 @@ macro_rules! select_groups {
 #[async_trait]
 impl SynonymStore for PostgresStore {
     async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
-        let ns = scopes::namespace(scope);
-        with_reader!(self, "list synonyms", |connection| list(connection, ns).await)
+        let namespace = scopes::namespace(scope);
+        with_reader!(self, "list synonyms", |connection| list(connection, namespace).await)
     }
 
     async fn applicable_groups(&self, scope: &Scope) -> Result<ApplicableGroups> {
         let tenant = scopes::namespace(&Scope::tenant_wide(scope.tenant())?);
-        let ns = scopes::namespace(scope);
-        with_reader!(self, "list synonyms", |connection| applicable_groups(connection, tenant, ns).await)
+        let namespace = scopes::namespace(scope);
+        with_reader!(self, "list synonyms", |connection| applicable_groups(connection, tenant, namespace).await)
     }
 
     async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
@@ -48,18 +49,18 @@ impl SynonymStore for PostgresStore {
     }
 
     async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
-        let ns = scopes::namespace(scope);
+        let namespace = scopes::namespace(scope);
         let keys: Vec<String> = terms.iter().map(|term| fold(term)).collect();
         with_transaction!(self, "remove synonyms", |connection| {
-            namespaces::lock_known(connection, &[ns]).await?;
-            let terms = terms_with_keys(connection, ns, |key| keys.iter().any(|removed| removed == key)).await?;
-            remove(connection, ns, &terms).await
+            namespaces::lock_known(connection, &[namespace]).await?;
+            let terms = terms_with_keys(connection, namespace, |key| keys.iter().any(|removed| removed == key)).await?;
+            remove(connection, namespace, &terms).await
         })
     }
 
     async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>> {
-        let ns = scopes::namespace(scope);
-        with_reader!(self, "list verdicts", |connection| verdicts(connection, ns).await)
+        let namespace = scopes::namespace(scope);
+        with_reader!(self, "list verdicts", |connection| verdicts(connection, namespace).await)
     }
 
     async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()> {
@@ -76,33 +77,34 @@ impl SynonymStore for PostgresStore {
     }
 }
 
-async fn list(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<SynonymGroup>, PostgresError> {
-    let rows = sqlx::query(concat!(select_groups!(), "WHERE s.ns = $1")).bind(ns).fetch_all(connection).await?;
+async fn list(connection: &mut PgConnection, namespace: Uuid) -> Result<Vec<SynonymGroup>, PostgresError> {
+    let rows =
+        sqlx::query(concat!(select_groups!(), "WHERE s.namespace = $1")).bind(namespace).fetch_all(connection).await?;
     let mut groups = rows.iter().map(read_group).collect::<Result<Vec<_>, _>>()?;
     groups.sort_by_cached_key(SynonymGroup::key);
     Ok(groups)
 }
 
-/// Returns the groups of the namespace of a tenant, and those of `ns`, which may be the same namespace.
+/// Returns the groups of the namespace of a tenant, and those of `namespace`, which may be the same namespace.
 async fn applicable_groups(
     connection: &mut PgConnection,
     tenant: Uuid,
-    ns: Uuid,
+    namespace: Uuid,
 ) -> Result<ApplicableGroups, PostgresError> {
     // The other namespaces are those of all tenants: the first row decides.
     let sql = concat!(
         "SELECT o.has_others, g.* FROM (
-            SELECT EXISTS (SELECT FROM synonym_groups s WHERE s.ns <> $2) AS has_others
+            SELECT EXISTS (SELECT FROM synonym_groups s WHERE s.namespace <> $2) AS has_others
          ) o LEFT JOIN (",
         select_groups!(),
-        "WHERE s.ns = ANY ($1)) g ON true"
+        "WHERE s.namespace = ANY ($1)) g ON true"
     );
-    let rows = sqlx::query(sql).bind([tenant, ns]).bind(tenant).fetch_all(connection).await?;
+    let rows = sqlx::query(sql).bind([tenant, namespace]).bind(tenant).fetch_all(connection).await?;
     let mut has_others = true;
     let mut groups = Vec::new();
     for row in &rows {
         has_others = row.try_get("has_others")?;
-        if let Some(owner) = row.try_get::<Option<Uuid>, _>("ns")? {
+        if let Some(owner) = row.try_get::<Option<Uuid>, _>("namespace")? {
             groups.push((owner != tenant, read_group(row)?));
         }
     }
@@ -120,19 +122,19 @@ fn read_group(row: &PgRow) -> Result<SynonymGroup, PostgresError> {
 }
 
 async fn put(connection: &mut PgConnection, scope: &Scope, groups: &[SynonymGroup]) -> Result<(), PostgresError> {
-    let ns = scopes::namespace(scope);
+    let namespace = scopes::namespace(scope);
     namespaces::lock(connection, [scope]).await?;
     let by_key: BTreeMap<String, &SynonymGroup> = groups.iter().map(|group| (group.key(), group)).collect();
     // Groups whose term has another spelling of the same key are replaced, too.
-    let mut other_spellings = terms_with_keys(connection, ns, |key| by_key.contains_key(key)).await?;
+    let mut other_spellings = terms_with_keys(connection, namespace, |key| by_key.contains_key(key)).await?;
     other_spellings.retain(|term| by_key.values().all(|group| group.term != *term));
-    remove(connection, ns, &other_spellings).await?;
+    remove(connection, namespace, &other_spellings).await?;
     for group in by_key.values() {
         sqlx::query(
-            "INSERT INTO synonym_groups (ns, term, members, category) SELECT $1, $2, $3, $4
-             ON CONFLICT (ns, term) DO UPDATE SET members = excluded.members, category = excluded.category",
+            "INSERT INTO synonym_groups (namespace, term, members, category) SELECT $1, $2, $3, $4
+             ON CONFLICT (namespace, term) DO UPDATE SET members = excluded.members, category = excluded.category",
         )
-        .bind(ns)
+        .bind(namespace)
         .bind(&group.term)
         .bind(&group.members)
         .bind(&group.category)
@@ -145,31 +147,32 @@ async fn put(connection: &mut PgConnection, scope: &Scope, groups: &[SynonymGrou
 /// Returns the stored terms whose keys (folded forms) match. The database stores only the original spelling.
 async fn terms_with_keys(
     connection: &mut PgConnection,
-    ns: Uuid,
+    namespace: Uuid,
     matches: impl Fn(&str) -> bool,
 ) -> Result<Vec<String>, PostgresError> {
-    let sql = "SELECT s.term FROM synonym_groups s WHERE s.ns = $1";
-    let mut terms: Vec<String> = sqlx::query_scalar(sql).bind(ns).fetch_all(connection).await?;
+    let sql = "SELECT s.term FROM synonym_groups s WHERE s.namespace = $1";
+    let mut terms: Vec<String> = sqlx::query_scalar(sql).bind(namespace).fetch_all(connection).await?;
     terms.retain(|term| matches(&fold(term)));
     Ok(terms)
 }
 
 /// Removes the groups of these terms. Returns the number of removed groups.
-async fn remove(connection: &mut PgConnection, ns: Uuid, terms: &[String]) -> Result<u64, PostgresError> {
+async fn remove(connection: &mut PgConnection, namespace: Uuid, terms: &[String]) -> Result<u64, PostgresError> {
     if terms.is_empty() {
         return Ok(0);
     }
-    let removed = sqlx::query("DELETE FROM synonym_groups s WHERE s.ns = $1 AND s.term = ANY ($2)")
-        .bind(ns)
+    let removed = sqlx::query("DELETE FROM synonym_groups s WHERE s.namespace = $1 AND s.term = ANY ($2)")
+        .bind(namespace)
         .bind(terms)
         .execute(connection)
         .await?;
     Ok(removed.rows_affected())
 }
 
-async fn verdicts(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<PairVerdict>, PostgresError> {
-    let sql = "SELECT v.first, v.second, v.accepted FROM synonym_verdicts v WHERE v.ns = $1 ORDER BY v.first, v.second";
-    let rows = sqlx::query(sql).bind(ns).fetch_all(connection).await?;
+async fn verdicts(connection: &mut PgConnection, namespace: Uuid) -> Result<Vec<PairVerdict>, PostgresError> {
+    let sql = "SELECT v.first, v.second, v.accepted FROM synonym_verdicts v WHERE v.namespace = $1
+        ORDER BY v.first, v.second";
+    let rows = sqlx::query(sql).bind(namespace).fetch_all(connection).await?;
     let verdict = |row: &sqlx::postgres::PgRow| {
         let pair = WordPair::new(row.try_get("first")?, row.try_get("second")?);
         // The health check reports a verdict that cannot be read.
@@ -180,16 +183,16 @@ async fn verdicts(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<PairVer
 }
 
 async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[PairVerdict]) -> Result<(), PostgresError> {
-    let ns = scopes::namespace(scope);
+    let namespace = scopes::namespace(scope);
     namespaces::lock(connection, [scope]).await?;
     // Of two verdicts about one pair the later one is stored, since a statement must not write a row twice.
     let by_pair: BTreeMap<&WordPair, bool> = verdicts.iter().map(|verdict| (&verdict.pair, verdict.accepted)).collect();
     sqlx::query(
-        "INSERT INTO synonym_verdicts (ns, first, second, accepted)
+        "INSERT INTO synonym_verdicts (namespace, first, second, accepted)
          SELECT $1, x.* FROM unnest($2::text[], $3::text[], $4::boolean[]) x
-         ON CONFLICT (ns, first, second) DO UPDATE SET accepted = excluded.accepted",
+         ON CONFLICT (namespace, first, second) DO UPDATE SET accepted = excluded.accepted",
     )
-    .bind(ns)
+    .bind(namespace)
     .bind(by_pair.keys().map(|pair| pair.first().to_owned()).collect::<Vec<_>>())
     .bind(by_pair.keys().map(|pair| pair.second().to_owned()).collect::<Vec<_>>())
     .bind(by_pair.values().copied().collect::<Vec<_>>())
@@ -202,9 +205,10 @@ async fn clear(connection: &mut PgConnection, covered: &CoveredScope) -> Result<
     let namespaces = covered.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
     let mut removed = 0;
-    for sql in
-        ["DELETE FROM synonym_groups s WHERE s.ns = ANY ($1)", "DELETE FROM synonym_verdicts v WHERE v.ns = ANY ($1)"]
-    {
+    for sql in [
+        "DELETE FROM synonym_groups s WHERE s.namespace = ANY ($1)",
+        "DELETE FROM synonym_verdicts v WHERE v.namespace = ANY ($1)",
+    ] {
         removed += sqlx::query(sql).bind(&namespaces).execute(&mut *connection).await?.rows_affected();
     }
     Ok(removed)

@@ -1,14 +1,16 @@
 -- The events that the two functions below search: every active record, with its tags as assets. `news_event_id` is the
 -- number of the event in the table that it was copied from.
 CREATE OR REPLACE VIEW memory_events WITH (security_invoker = true) AS
-    SELECT r.ns, n.tenant, n.username AS user_id, r.id AS record_id,
+    SELECT r.namespace, n.tenant, n.username AS user_id, r.id AS record_id,
            CASE WHEN r.message_id ~ '^[0-9]{1,18}$' THEN r.message_id::bigint ELSE r.sequence END AS news_event_id,
            r.kind, r.occurred_at, memory_time(r.occurred_at) AS created_at, r.text AS content_text,
            r.metadata ->> 'translated_text' AS translated_text, r.tags AS assets, r.confidence,
-           CASE WHEN EXISTS (SELECT FROM index_metadata o WHERE o.part = 'serving table' AND o.made_by = 'secondary_vectors')
+           CASE WHEN EXISTS (SELECT FROM index_metadata o WHERE o.part = 'serving table'
+           AND o.made_by = 'secondary_vectors')
                 THEN w.embedding ELSE v.embedding END AS embedding
-    FROM records r JOIN namespaces n ON n.ns = r.ns LEFT JOIN vectors v ON v.ns = r.ns AND v.id = r.id
-         LEFT JOIN secondary_vectors w ON w.ns = r.ns AND w.id = r.id
+    FROM records r JOIN namespaces n ON n.namespace = r.namespace
+    LEFT JOIN vectors v ON v.namespace = r.namespace AND v.id = r.id
+         LEFT JOIN secondary_vectors w ON w.namespace = r.namespace AND w.id = r.id
     WHERE r.state = 'active' AND r.kind NOT LIKE 'ledger/%';
 
 -- Returns the events whose vectors have at least the similarity `match_threshold`, nearest first: those of all users of

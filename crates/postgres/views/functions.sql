@@ -1,9 +1,9 @@
 -- The functions that every set of views has, for its views and for programs that read them.
 
 -- Returns the namespace of a user; NULL if nothing was ever stored for that user.
-CREATE OR REPLACE FUNCTION memory_ns(of_user text, of_tenant text DEFAULT 'default') RETURNS uuid
+CREATE OR REPLACE FUNCTION memory_namespace(of_user text, of_tenant text DEFAULT 'default') RETURNS uuid
     LANGUAGE sql STABLE SET search_path FROM CURRENT
-    AS $$ SELECT n.ns FROM namespaces n WHERE n.tenant = of_tenant AND n.username = coalesce(of_user, '') $$;
+    AS $$ SELECT n.namespace FROM namespaces n WHERE n.tenant = of_tenant AND n.username = coalesce(of_user, '') $$;
 
 -- Converts microseconds since 1970. Times before 4700 BC and after 9800 AD become these years.
 CREATE OR REPLACE FUNCTION memory_time(micros bigint) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -49,7 +49,8 @@ impl Check {
 /// # Errors
 /// `Internal` for a file that does not have the format. A test of each backend reads its file.
 pub fn parse(file: &'static str) -> Result<Vec<Check>> {
-    let wrong = |what: &str| Error::new(ErrorKind::Internal, "check_health", format!("the list of checks is wrong: {what}"));
+    let wrong =
+        |what: &str| Error::new(ErrorKind::Internal, "check_health", format!("the list of checks is wrong: {what}"));
     let mut checks: Vec<Check> = Vec::new();
     // The first part is the comment of the file.
     for part in file.split(CHECK_LINE).skip(1) {

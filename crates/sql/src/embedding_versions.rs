@@ -110,7 +110,11 @@ impl EmbeddingVersions {
     ///
     /// # Errors
     /// `SchemaMismatch` if the store has no version in that space.
-    pub fn role(&self, metadata: &IndexMetadata, operation: &'static str) -> Result<(EmbeddingVersionRole, VectorTable)> {
+    pub fn role(
+        &self,
+        metadata: &IndexMetadata,
+        operation: &'static str,
+    ) -> Result<(EmbeddingVersionRole, VectorTable)> {
         if self.is_serving(metadata) {
             return Ok((EmbeddingVersionRole::Serving, self.table));
         }

@@ -52,7 +52,8 @@ pub fn check_health(file: impl Into<DatabaseFile>) -> Result<HealthReport> {
     check_health_with_progress(file, &|_, _| {})
 }
 
-/// As [`check_health`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
+/// As [`check_health`]. Calls `on_progress` after each step with the number of completed steps and the number of all
+/// steps.
 ///
 /// # Errors
 /// Those of [`check_health`].
@@ -70,8 +71,8 @@ pub fn check_health_with_progress(
 /// every process read its indexes again. Returns a description of each repair. Blocks the calling thread.
 ///
 /// # Errors
-/// As [`check_health`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first; `Corrupt` for
-/// a damaged file or missing tables.
+/// As [`check_health`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first; `Corrupt`
+/// for a damaged file or missing tables.
 pub fn repair(file: impl Into<DatabaseFile>) -> Result<Vec<String>> {
     let file = file.into().resolve()?;
     connection::check_exists(&file.path)?;

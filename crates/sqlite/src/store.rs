@@ -49,8 +49,8 @@ use memory_engine_sql::{index_metadata::IndexMetadata, options::StoreOptions};
 ///
 /// Dropping the store finishes the queued calls and closes the file, and blocks until then; [`close`](Self::close) does
 /// the same without blocking. Handles in another space (see
-/// [`EmbeddingVersionStore`](memory_engine_vector_store::EmbeddingVersionStore)) share the open file, and the last handle closes
-/// it.
+/// [`EmbeddingVersionStore`](memory_engine_vector_store::EmbeddingVersionStore)) share the open file, and the last
+/// handle closes it.
 pub struct SqliteStore {
     space: EmbeddingSpace,
     metadata: IndexMetadata,

@@ -63,7 +63,8 @@ pub trait VectorStore: Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Returns the store as a [`EmbeddingVersionStore`], if its embedder can be changed while it is in use. Default: `None`.
+    /// Returns the store as a [`EmbeddingVersionStore`], if its embedder can be changed while it is in use. Default:
+    /// `None`.
     fn embedding_versions(&self) -> Option<&dyn EmbeddingVersionStore> {
         None
     }
@@ -160,9 +161,9 @@ forward!(Arc, Box);
 /// A vector store that can hold a second version of the vectors, in another space, next to the serving one.
 ///
 /// Only a backend with vectors, records and queue in one database can implement it. While there is a second
-/// embedding version, every record that is queued for `Embedding` is also queued for `Reembedding`, and a deleted record is
-/// removed from both embedding versions. Each handle works in its own [`space`](VectorStore::space): it writes into the
-/// embedding version of that space, and searches only if that embedding version is serving.
+/// embedding version, every record that is queued for `Embedding` is also queued for `Reembedding`, and a deleted
+/// record is removed from both embedding versions. Each handle works in its own [`space`](VectorStore::space): it
+/// writes into the embedding version of that space, and searches only if that embedding version is serving.
 ///
 /// # Cancel safety
 /// If a future is dropped, the call has either no effect or its full effect.
@@ -180,16 +181,16 @@ pub trait EmbeddingVersionStore: Debug + Send + Sync + 'static {
     /// Returns the embedding versions, with the numbers of their vectors and queued records.
     async fn embedding_versions(&self) -> Result<EmbeddingVersions>;
 
-    /// Starts a second embedding version in this space, or continues with it: queues every record that has no vector in it,
-    /// including dead letters. Returns the number of queued records; 0 if this space serves.
+    /// Starts a second embedding version in this space, or continues with it: queues every record that has no vector in
+    /// it, including dead letters. Returns the number of queued records; 0 if this space serves.
     ///
     /// # Errors
     /// `SchemaMismatch` if there is a second embedding version of another space, which must be dropped first.
     async fn begin(&self) -> Result<u64>;
 
-    /// Cuts over to the embedding version of this space in one transaction, if no record is queued for it and it has at most
-    /// `max_missing` dead letters. The other embedding version becomes the second one, and is kept up to date until it is
-    /// [dropped](Self::drop_second). Returns true if this space serves now.
+    /// Cuts over to the embedding version of this space in one transaction, if no record is queued for it and it has at
+    /// most `max_missing` dead letters. The other embedding version becomes the second one, and is kept up to date
+    /// until it is [dropped](Self::drop_second). Returns true if this space serves now.
     ///
     /// # Errors
     /// As [`role`](Self::role).

@@ -106,7 +106,10 @@ pub async fn a_dropped_version_makes_room_for_another(world: &World) {
     assert_eq!(run_jobs(world, &second, Job::Reembedding, 1.0).await, 3);
     let third = versions(&second).in_space(EmbeddingSpace::cosine("third", 4));
     assert_error_kind(ErrorKind::SchemaMismatch, versions(&third).begin().await);
-    assert_eq!(world.vectors.embedding_versions().unwrap().drop_second().await.unwrap(), Some(other_space().to_string()));
+    assert_eq!(
+        world.vectors.embedding_versions().unwrap().drop_second().await.unwrap(),
+        Some(other_space().to_string())
+    );
     assert_eq!(world.vectors.embedding_versions().unwrap().drop_second().await.unwrap(), None);
     assert_error_kind(ErrorKind::SchemaMismatch, versions(&second).switch(9).await);
     let record = Arc::new(world.stored(&numbered(&lin(), 1)).await.unwrap());

@@ -69,8 +69,8 @@ impl ReindexCommand {
             let count = self.drain(&engine, &scope).await?;
             let space = engine.settings().embedder().space();
             let dead_letters = dead_letters::report(&engine, &scope).await?;
-            let report =
-                json!({ "waited": count, "space": space.to_string(), "retried": retried, "dead_letters": dead_letters });
+            let report = json!({ "waited": count, "space": space.to_string(), "retried": retried,
+                "dead_letters": dead_letters });
             return self.report.print_line(&report, || {
                 format!("{} indexed with {space}", output::counted(count, "queued job", "queued jobs"))
             });
@@ -102,8 +102,12 @@ impl ReindexCommand {
         let is_complete =
             output::cut_over(engine, self.max_missing, |progress| self.report.print_progress(progress)).await?;
         if !is_complete {
-            let failed =
-                engine.admin().embedding_versions().await?.and_then(|now| now.second).map_or(0, |second| second.dead_letters);
+            let failed = engine
+                .admin()
+                .embedding_versions()
+                .await?
+                .and_then(|now| now.second)
+                .map_or(0, |second| second.dead_letters);
             bail!(
                 "{} could not be embedded (`memory stats` shows the reason), so the store still uses '{old}'; run the \
                  command again to retry, or add `--max-missing {failed}` to switch over without them",

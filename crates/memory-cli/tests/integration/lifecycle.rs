@@ -241,7 +241,11 @@ async fn dead_letters_are_shown_with_reason_and_remedy() {
     let waiting = cli.run(&["reindex", "--waiting", "--failed", "--json"]);
     assert!(why.iter().all(|part| waiting.stderr.contains(part)), "{waiting:?}");
     let report: Value = serde_json::from_str(waiting.stdout.lines().last().unwrap()).unwrap();
-    assert_eq!((report["dead_letters"].as_u64(), report["retried"].as_u64()), (Some(1), Some(0)), "facts are not indexed");
+    assert_eq!(
+        (report["dead_letters"].as_u64(), report["retried"].as_u64()),
+        (Some(1), Some(0)),
+        "facts are not indexed"
+    );
 
     cli.run(&["digest", "--digest", "rules"]).ok();
     assert_eq!(cli.stats()["dead_letters"], serde_json::json!({}));

@@ -309,8 +309,8 @@ impl Admin {
         verb!("admin.cut_over", {}, self.engine.enrichment().worker().cut_over(max_missing, progress))
     }
 
-    /// Removes the vectors that do not serve, of an unfinished embedding version or the old one, and returns their space;
-    /// `None` if there were none.
+    /// Removes the vectors that do not serve, of an unfinished embedding version or the old one, and returns their
+    /// space; `None` if there were none.
     ///
     /// # Errors
     /// The store's error.

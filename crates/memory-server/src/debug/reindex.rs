@@ -78,7 +78,14 @@ async fn progress_of(engine: &MemoryEngine, scope: &Scope) -> Result<ReindexProg
         (0, _) => Status::Incomplete,
         _ => Status::Running,
     };
-    Ok(ReindexProgress { id: reindex_id(scope), status, total, done: total - waiting - dead_letters, waiting, dead_letters })
+    Ok(ReindexProgress {
+        id: reindex_id(scope),
+        status,
+        total,
+        done: total - waiting - dead_letters,
+        waiting,
+        dead_letters,
+    })
 }
 
 fn count_indexing_jobs(jobs: &BTreeMap<Job, u64>) -> u64 {

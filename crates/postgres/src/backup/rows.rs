@@ -33,12 +33,14 @@ pub(super) fn select(table: BackupTable) -> String {
     }
     let (owner, joined) = match table.owner() {
         RowOwner::Database => ("'' AS tenant, '' AS username, '' AS agent, '' AS session, '' AS branch", ""),
-        RowOwner::Namespace | RowOwner::Record => {
-            ("n.tenant, n.username, '' AS agent, '' AS session, '' AS branch", " JOIN namespaces n ON n.ns = x.ns")
-        }
+        RowOwner::Namespace | RowOwner::Record => (
+            "n.tenant, n.username, '' AS agent, '' AS session, '' AS branch",
+            " JOIN namespaces n ON n.namespace = x.namespace",
+        ),
         RowOwner::Scope => (
             "n.tenant, n.username, s.agent, s.session, s.branch",
-            " JOIN namespaces n ON n.ns = x.ns JOIN scopes s ON s.ns = x.ns AND s.scope = x.scope",
+            " JOIN namespaces n ON n.namespace = x.namespace
+                JOIN scopes s ON s.namespace = x.namespace AND s.scope = x.scope",
         ),
     };
     let id = if table.owner() == RowOwner::Record { ", x.id AS row_id" } else { "" };
@@ -47,7 +49,7 @@ pub(super) fn select(table: BackupTable) -> String {
     let condition = if tokens.is_some() { " WHERE x.tokens IS NOT NULL" } else { table.condition() };
     // Relations have numbers, and restored jobs are done in the order of their rows.
     let orders =
-        [(BackupTable::Relations, " ORDER BY x.ns, x.id, x.number"), (BackupTable::Jobs, " ORDER BY x.ticket")];
+        [(BackupTable::Relations, " ORDER BY x.namespace, x.id, x.number"), (BackupTable::Jobs, " ORDER BY x.ticket")];
     let order = orders.into_iter().find(|(ordered, _)| *ordered == table).map_or("", |(_, order)| order);
     format!("SELECT {owner}{id}{columns} FROM {} x{joined}{condition}{order}", tokens.unwrap_or(table).name())
 }
@@ -74,7 +76,9 @@ fn selected_value(table: BackupTable, column: &Column) -> String {
         CellType::IdList => {
             format!("decode(replace(array_to_string(x.{name}, ''), '-', ''), 'hex') AS {name}")
         }
-        CellType::Position => format!("row_number() OVER (PARTITION BY x.ns, x.id ORDER BY x.{name}) - 1 AS {name}"),
+        CellType::Position => {
+            format!("row_number() OVER (PARTITION BY x.namespace, x.id ORDER BY x.{name}) - 1 AS {name}")
+        }
         CellType::DeadLetterFlag => format!("x.{name} = {LEASE_DEAD} AS is_dead"),
         // A user may have added the row by SQL, without a category.
         CellType::Text if (table, name) == (BackupTable::SynonymGroups, "category") => {
@@ -98,19 +102,19 @@ fn insert(table: BackupTable) -> String {
     if let Some(vectors) = table_of_tokens(table) {
         return format!(
             "UPDATE {} v SET tokens = decode(x->>3, 'hex') FROM {rows}
-             WHERE v.ns = (x->>0)::uuid AND v.id = (x->>2)::uuid",
+             WHERE v.namespace = (x->>0)::uuid AND v.id = (x->>2)::uuid",
             vectors.name()
         );
     }
     let (mut columns, mut values): (Vec<&str>, Vec<String>) = match table.owner() {
         RowOwner::Database => Default::default(),
-        RowOwner::Namespace => (vec!["ns"], vec!["(x->>0)::uuid".to_owned()]),
-        RowOwner::Scope => (vec!["ns", "scope"], vec!["(x->>0)::uuid".to_owned(), "(x->>1)::uuid".to_owned()]),
+        RowOwner::Namespace => (vec!["namespace"], vec!["(x->>0)::uuid".to_owned()]),
+        RowOwner::Scope => (vec!["namespace", "scope"], vec!["(x->>0)::uuid".to_owned(), "(x->>1)::uuid".to_owned()]),
         RowOwner::Record if table == BackupTable::Jobs => {
-            (vec!["ns", "id"], vec!["r.ns".to_owned(), "r.id".to_owned()])
+            (vec!["namespace", "id"], vec!["r.namespace".to_owned(), "r.id".to_owned()])
         }
         RowOwner::Record => {
-            (vec!["ns", "id", "scope"], vec!["r.ns".to_owned(), "r.id".to_owned(), "r.scope".to_owned()])
+            (vec!["namespace", "id", "scope"], vec!["r.namespace".to_owned(), "r.id".to_owned(), "r.scope".to_owned()])
         }
     };
     let is_of_record = table.owner() == RowOwner::Record;
@@ -128,7 +132,8 @@ fn insert(table: BackupTable) -> String {
         columns.push("ticket");
         values.push(format!("(x->>{end})::uuid"));
     }
-    let source = if is_of_record { " JOIN records r ON r.ns = (x->>0)::uuid AND r.id = (x->>2)::uuid" } else { "" };
+    let source =
+        if is_of_record { " JOIN records r ON r.namespace = (x->>0)::uuid AND r.id = (x->>2)::uuid" } else { "" };
     // A new store has metadata already.
     let replaces = table == BackupTable::IndexMetadata;
     let conflict = if replaces { " ON CONFLICT (part) DO UPDATE SET made_by = excluded.made_by" } else { "" };
@@ -159,14 +164,14 @@ fn inserted_value(element: usize, cell: CellType) -> String {
 /// The statements that count the index entries of each address again.
 pub(super) const COUNTS: [&str; 3] = [
     "UPDATE scopes a SET documents = x.rows
-     FROM (SELECT ns, scope, count(*) AS rows FROM keyword_documents GROUP BY 1, 2) x
-     WHERE a.ns = x.ns AND a.scope = x.scope",
+     FROM (SELECT namespace, scope, count(*) AS rows FROM keyword_documents GROUP BY 1, 2) x
+     WHERE a.namespace = x.namespace AND a.scope = x.scope",
     "UPDATE scopes a SET vectors = x.rows
-     FROM (SELECT ns, scope, count(*) AS rows FROM vectors GROUP BY 1, 2) x
-     WHERE a.ns = x.ns AND a.scope = x.scope",
+     FROM (SELECT namespace, scope, count(*) AS rows FROM vectors GROUP BY 1, 2) x
+     WHERE a.namespace = x.namespace AND a.scope = x.scope",
     "UPDATE scopes a SET secondary_vectors = x.rows
-     FROM (SELECT ns, scope, count(*) AS rows FROM secondary_vectors GROUP BY 1, 2) x
-     WHERE a.ns = x.ns AND a.scope = x.scope",
+     FROM (SELECT namespace, scope, count(*) AS rows FROM secondary_vectors GROUP BY 1, 2) x
+     WHERE a.namespace = x.namespace AND a.scope = x.scope",
 ];
 
 /// Reads a row of [`select`].

@@ -328,7 +328,7 @@ fn partitioned_statements(sql: &str, partitions: u32) -> Vec<String> {
     if partitions == 0 {
         return vec![sql.to_owned()];
     }
-    let mut statements = vec![sql.replace(PARTITION_MARKER, "PARTITION BY HASH (ns)")];
+    let mut statements = vec![sql.replace(PARTITION_MARKER, "PARTITION BY HASH (namespace)")];
     let pieces: Vec<&str> = sql.split(PARTITION_MARKER).collect();
     for before_marker in pieces.split_last().map_or(&[][..], |(_, before_markers)| before_markers) {
         let table = before_marker.rsplit("CREATE TABLE ").next().and_then(|rest| rest.split_whitespace().next());

@@ -25,8 +25,8 @@ const FIRST_UPDATE_RECORDS: u64 = 500;
 /// the time, and the plans do not use them. `SKIP_LOCKED` leaves out a table whose index is being built: waiting for
 /// the lock of the build could be a deadlock.
 const ANALYZE: &str = "ANALYZE (SKIP_LOCKED) namespaces, scopes, record_groups, jobs,
-    records (ns, id, scope, state, kind, occurred_at, place, message_id, pinned, expires_at),
-    keyword_documents (ns, id, scope), vectors (ns, id, scope), secondary_vectors (ns, id, scope)";
+    records (namespace, id, scope, state, kind, occurred_at, place, message_id, pinned, expires_at),
+    keyword_documents (namespace, id, scope), vectors (namespace, id, scope), secondary_vectors (namespace, id, scope)";
 
 /// Counts the records that this process writes, and updates the statistics at 500 and whenever the count has doubled.
 #[derive(Debug, Default)]

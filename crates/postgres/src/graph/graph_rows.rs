@@ -19,17 +19,17 @@ use crate::{
 /// Removes the graph entries of these records. Returns their counts.
 pub(crate) async fn remove(
     connection: &mut PgConnection,
-    ns: Uuid,
+    namespace: Uuid,
     ids: &[Uuid],
 ) -> Result<RemovalCounts, PostgresError> {
     let mut delete = async |sql| {
-        let deleted = sqlx::query(sql).bind(ns).bind(ids).execute(&mut *connection).await?;
+        let deleted = sqlx::query(sql).bind(namespace).bind(ids).execute(&mut *connection).await?;
         Ok::<u64, PostgresError>(deleted.rows_affected())
     };
     let mut removed = RemovalCounts::default();
-    removed.relations = delete("DELETE FROM graph_edges g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
-    removed.aliases = delete("DELETE FROM graph_aliases g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
-    removed.mentions = delete("DELETE FROM graph_entities g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
+    removed.relations = delete("DELETE FROM graph_edges g WHERE g.namespace = $1 AND g.id = ANY ($2)").await?;
+    removed.aliases = delete("DELETE FROM graph_aliases g WHERE g.namespace = $1 AND g.id = ANY ($2)").await?;
+    removed.mentions = delete("DELETE FROM graph_entities g WHERE g.namespace = $1 AND g.id = ANY ($2)").await?;
     Ok(removed)
 }
 
@@ -40,15 +40,15 @@ pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[GraphEntry]
         by_namespace.entry(scopes::namespace(&entry.record.scope)).or_default().insert(entry.record.id, entry);
     }
     namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
-    for (ns, entries) in by_namespace {
+    for (namespace, entries) in by_namespace {
         let ids: Vec<_> = entries.keys().copied().collect();
-        let current = row::current_revisions(connection, ns, &ids).await?;
+        let current = row::current_revisions(connection, namespace, &ids).await?;
         let fresh = current
             .iter()
             .filter_map(|revision| entries.get(&revision.id).filter(|entry| revision.matches(&entry.record)));
         let record_graphs: Vec<RecordGraph> = fresh.map(|entry| RecordGraph::of(entry)).collect();
-        remove(connection, ns, &record_graphs.iter().map(|graph| graph.id).collect::<Vec<_>>()).await?;
-        insert(connection, ns, &record_graphs).await?;
+        remove(connection, namespace, &record_graphs.iter().map(|graph| graph.id).collect::<Vec<_>>()).await?;
+        insert(connection, namespace, &record_graphs).await?;
     }
     Ok(())
 }
@@ -66,17 +66,21 @@ impl RecordGraph {
     }
 }
 
-async fn insert(connection: &mut PgConnection, ns: Uuid, record_graphs: &[RecordGraph]) -> Result<(), PostgresError> {
+async fn insert(
+    connection: &mut PgConnection,
+    namespace: Uuid,
+    record_graphs: &[RecordGraph],
+) -> Result<(), PostgresError> {
     let mentions: Vec<(&RecordGraph, &MentionRow)> =
         record_graphs.iter().flat_map(|graph| graph.rows.mentions.iter().map(move |row| (graph, row))).collect();
     if mentions.is_empty() {
         return Ok(());
     }
     sqlx::query(
-        "INSERT INTO graph_entities (ns, id, scope, entity, name, kind)
+        "INSERT INTO graph_entities (namespace, id, scope, entity, name, kind)
          SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[]) x",
     )
-    .bind(ns)
+    .bind(namespace)
     .bind(mentions.iter().map(|(graph, _)| graph.id).collect::<Vec<_>>())
     .bind(mentions.iter().map(|(graph, _)| graph.address).collect::<Vec<_>>())
     .bind(mentions.iter().map(|(_, row)| entity_key(row.entity)).collect::<Vec<_>>())
@@ -88,10 +92,10 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, record_graphs: &[Record
         record_graphs.iter().flat_map(|graph| graph.rows.aliases.iter().map(move |row| (graph, row))).collect();
     if !aliases.is_empty() {
         sqlx::query(
-            "INSERT INTO graph_aliases (ns, id, scope, entity, alias, name)
+            "INSERT INTO graph_aliases (namespace, id, scope, entity, alias, name)
              SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[]) x",
         )
-        .bind(ns)
+        .bind(namespace)
         .bind(aliases.iter().map(|(graph, _)| graph.id).collect::<Vec<_>>())
         .bind(aliases.iter().map(|(graph, _)| graph.address).collect::<Vec<_>>())
         .bind(aliases.iter().map(|(_, row)| entity_key(row.entity)).collect::<Vec<_>>())
@@ -108,11 +112,11 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, record_graphs: &[Record
         return Ok(());
     }
     sqlx::query(
-        "INSERT INTO graph_edges (ns, id, scope, number, source, relation, target, valid_from, valid_until, rule)
+        "INSERT INTO graph_edges (namespace, id, scope, number, source, relation, target, valid_from, valid_until, rule)
          SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::integer[], $5::uuid[], $6::text[], $7::uuid[],
                                     $8::bigint[], $9::bigint[], $10::text[]) x",
     )
-    .bind(ns)
+    .bind(namespace)
     .bind(edges.iter().map(|(graph, ..)| graph.id).collect::<Vec<_>>())
     .bind(edges.iter().map(|(graph, ..)| graph.address).collect::<Vec<_>>())
     .bind(edges.iter().map(|(_, number, _)| *number).collect::<Vec<_>>())
@@ -134,9 +138,9 @@ pub(crate) async fn delete(
     ids: &[RecordId],
 ) -> Result<RemovalCounts, PostgresError> {
     let mut removed = RemovalCounts::default();
-    for (ns, ids) in row::ids_by_namespace(connection, covered, ids).await? {
-        namespaces::lock_known(connection, &[ns]).await?;
-        removed += remove(connection, ns, &ids).await?;
+    for (namespace, ids) in row::ids_by_namespace(connection, covered, ids).await? {
+        namespaces::lock_known(connection, &[namespace]).await?;
+        removed += remove(connection, namespace, &ids).await?;
     }
     Ok(removed)
 }
@@ -160,7 +164,7 @@ pub(crate) async fn clear(connection: &mut PgConnection, covered: &CoveredScope)
 /// Returns the statistics of the graph in a scope.
 pub(crate) async fn stats(connection: &mut PgConnection, covered: &CoveredScope) -> Result<GraphStats, PostgresError> {
     let mut statement = StatementBuilder::new(
-        "SELECT count(DISTINCT g.entity) AS entities, count(DISTINCT (g.ns, g.id)) AS records
+        "SELECT count(DISTINCT g.entity) AS entities, count(DISTINCT (g.namespace, g.id)) AS records
          FROM graph_entities g WHERE ",
     );
     covered.push_row_condition("g", &mut statement);

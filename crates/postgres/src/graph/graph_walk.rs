@@ -66,9 +66,9 @@ impl VisibleGraph<'_> {
 
     /// Appends the joins and the conditions under which row `g` is visible to the query.
     fn push_visibility(&self, statement: &mut StatementBuilder) {
-        statement.push(" JOIN records r ON r.ns = g.ns AND r.id = g.id");
+        statement.push(" JOIN records r ON r.namespace = g.namespace AND r.id = g.id");
         if self.query.filter.is_some() {
-            statement.push(" JOIN scopes a ON a.ns = g.ns AND a.scope = g.scope");
+            statement.push(" JOIN scopes a ON a.namespace = g.namespace AND a.scope = g.scope");
         }
         self.covered.push_row_condition("g", statement.push(" WHERE "));
         if let Some(filter) = &self.query.filter {

@@ -22,21 +22,22 @@ const MAX_WRONG_ROWS: usize = 1000;
 
 /// Selects the users, with the columns of a scope. `$1` and `$2` are the last row of the previous page.
 const NAMESPACES_SQL: &str =
-    "SELECT n.ns, n.ns AS id, n.tenant, n.username, '' AS agent, '' AS session, '' AS branch FROM namespaces n
-     WHERE (n.ns, n.ns) > ($1, $2) ORDER BY n.ns LIMIT $3";
+    "SELECT n.namespace, n.namespace AS id, n.tenant, n.username, '' AS agent, '' AS session, '' AS branch
+        FROM namespaces n
+     WHERE (n.namespace, n.namespace) > ($1, $2) ORDER BY n.namespace LIMIT $3";
 
-const ADDRESSES_SQL: &str = "SELECT a.ns, a.scope AS id, n.tenant, n.username, a.agent, a.session, a.branch
-     FROM scopes a JOIN namespaces n ON n.ns = a.ns
-     WHERE (a.ns, a.scope) > ($1, $2) ORDER BY a.ns, a.scope LIMIT $3";
+const ADDRESSES_SQL: &str = "SELECT a.namespace, a.scope AS id, n.tenant, n.username, a.agent, a.session, a.branch
+     FROM scopes a JOIN namespaces n ON n.namespace = a.namespace
+     WHERE (a.namespace, a.scope) > ($1, $2) ORDER BY a.namespace, a.scope LIMIT $3";
 
-const RECORDS_SQL: &str = "SELECT r.ns, r.id, r.text, r.folded, r.content_hash FROM records r
-     WHERE (r.ns, r.id) > ($1, $2) ORDER BY r.ns, r.id LIMIT $3";
+const RECORDS_SQL: &str = "SELECT r.namespace, r.id, r.text, r.folded, r.content_hash FROM records r
+     WHERE (r.namespace, r.id) > ($1, $2) ORDER BY r.namespace, r.id LIMIT $3";
 
 const KEYWORDS_SQL: &str =
-    "SELECT k.ns, k.id, n.tenant, n.username, k.length, k.terms, k.counts, k.lexemes::text AS lexemes,
+    "SELECT k.namespace, k.id, n.tenant, n.username, k.length, k.terms, k.counts, k.lexemes::text AS lexemes,
             k.repeated_terms::text AS repeated_terms
-     FROM keyword_documents k JOIN namespaces n ON n.ns = k.ns
-     WHERE (k.ns, k.id) > ($1, $2) ORDER BY k.ns, k.id LIMIT $3";
+     FROM keyword_documents k JOIN namespaces n ON n.namespace = k.namespace
+     WHERE (k.namespace, k.id) > ($1, $2) ORDER BY k.namespace, k.id LIMIT $3";
 
 /// The rows of one kind of problem.
 #[derive(Debug, Default)]
@@ -105,7 +106,7 @@ impl WrongContents {
         loop {
             let page = sqlx::query(sql).bind(last.0).bind(last.1).bind(PAGE_ROWS).fetch_all(&mut *connection).await?;
             for row in &page {
-                last = (row.try_get("ns")?, row.try_get("id")?);
+                last = (row.try_get("namespace")?, row.try_get("id")?);
                 if let Some(kind) = check(row)? {
                     self.rows.entry(kind).or_default().add(last);
                 }
@@ -118,15 +119,15 @@ impl WrongContents {
 
     async fn read_tokens(&mut self, connection: &mut PgConnection, table: &'static str) -> Result<(), PostgresError> {
         let sql = format!(
-            "SELECT v.ns, v.id, v.tokens FROM {table} v
-             WHERE (v.ns, v.id) > ($1, $2) AND v.tokens IS NOT NULL ORDER BY v.ns, v.id LIMIT $3"
+            "SELECT v.namespace, v.id, v.tokens FROM {table} v
+             WHERE (v.namespace, v.id) > ($1, $2) AND v.tokens IS NOT NULL ORDER BY v.namespace, v.id LIMIT $3"
         );
         let mut last = (Uuid::nil(), Uuid::nil());
         loop {
             let query = sqlx::query(AssertSqlSafe(sql.clone())).bind(last.0).bind(last.1).bind(PAGE_ROWS);
             let page = query.fetch_all(&mut *connection).await?;
             for row in &page {
-                last = (row.try_get("ns")?, row.try_get("id")?);
+                last = (row.try_get("namespace")?, row.try_get("id")?);
                 if MultiVector::from_bytes(row.try_get("tokens")?).is_err() {
                     self.tokens.entry(table).or_default().add(last);
                 }
@@ -138,14 +139,15 @@ impl WrongContents {
     }
 
     async fn read_verdicts(&mut self, connection: &mut PgConnection) -> Result<(), PostgresError> {
-        let sql = "SELECT v.ns, v.first, v.second FROM synonym_verdicts v
-                   WHERE (v.ns, v.first, v.second) > ($1, $2, $3) ORDER BY v.ns, v.first, v.second LIMIT $4";
+        let sql = "SELECT v.namespace, v.first, v.second FROM synonym_verdicts v
+                   WHERE (v.namespace, v.first, v.second) > ($1, $2, $3)
+                   ORDER BY v.namespace, v.first, v.second LIMIT $4";
         let mut last = (Uuid::nil(), String::new(), String::new());
         loop {
             let query = sqlx::query(sql).bind(last.0).bind(&last.1).bind(&last.2).bind(PAGE_ROWS);
             let page = query.fetch_all(&mut *connection).await?;
             for row in &page {
-                last = (row.try_get("ns")?, row.try_get("first")?, row.try_get("second")?);
+                last = (row.try_get("namespace")?, row.try_get("first")?, row.try_get("second")?);
                 if WordPair::new(&last.1, &last.2).is_none() {
                     self.rows.entry(ProblemKind::VerdictUnreadable).or_default().add((last.0, last.0));
                 }

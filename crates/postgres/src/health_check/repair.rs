@@ -99,11 +99,11 @@ async fn repair_kind(
             let job = if *table == serving.name() { "embedding" } else { "reembedding" };
             let sql = format!(
                 "WITH wrong AS (
-                    UPDATE {table} v SET tokens = NULL FROM unnest($1::uuid[], $2::uuid[]) x (ns, id)
-                    WHERE v.ns = x.ns AND v.id = x.id RETURNING v.ns, v.id
+                    UPDATE {table} v SET tokens = NULL FROM unnest($1::uuid[], $2::uuid[]) x (namespace, id)
+                    WHERE v.namespace = x.namespace AND v.id = x.id RETURNING v.namespace, v.id
                  )
-                 INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
-                 SELECT w.ns, $3, w.id, $4, $5, $6 FROM wrong w ON CONFLICT (ns, job, id) DO NOTHING"
+                 INSERT INTO jobs (namespace, job, id, ticket, leased_until, queued_at)
+                 SELECT w.namespace, $3, w.id, $4, $5, $6 FROM wrong w ON CONFLICT (namespace, job, id) DO NOTHING"
             );
             let (namespaces, ids) = keys(rows);
             sqlx::query(AssertSqlSafe(sql))
@@ -123,19 +123,21 @@ async fn repair_kind(
         return repair_hashes(connection, rows).await;
     }
     let (namespaces, ids) = keys(rows);
-    let sql = "DELETE FROM keyword_documents k USING unnest($1::uuid[], $2::uuid[]) x (ns, id)
-               WHERE k.ns = x.ns AND k.id = x.id";
+    let sql = "DELETE FROM keyword_documents k USING unnest($1::uuid[], $2::uuid[]) x (namespace, id)
+               WHERE k.namespace = x.namespace AND k.id = x.id";
     sqlx::query(sql).bind(namespaces).bind(ids).execute(connection).await?;
     Ok(())
 }
 
 async fn repair_hashes(connection: &mut PgConnection, rows: &WrongRows) -> Result<(), PostgresError> {
-    for (ns, id) in &rows.keys {
-        let text = sqlx::query_scalar("SELECT r.text FROM records r WHERE r.ns = $1 AND r.id = $2").bind(ns).bind(id);
+    for (namespace, id) in &rows.keys {
+        let text = sqlx::query_scalar("SELECT r.text FROM records r WHERE r.namespace = $1 AND r.id = $2")
+            .bind(namespace)
+            .bind(id);
         let Some(text): Option<String> = text.fetch_optional(&mut *connection).await? else { continue };
         let (hash, folded) = hash_and_folded_text(&text);
-        sqlx::query("UPDATE records r SET content_hash = $3, folded = $4 WHERE r.ns = $1 AND r.id = $2")
-            .bind(ns)
+        sqlx::query("UPDATE records r SET content_hash = $3, folded = $4 WHERE r.namespace = $1 AND r.id = $2")
+            .bind(namespace)
             .bind(id)
             .bind(hash.as_bytes().to_vec())
             .bind(folded)

@@ -59,7 +59,7 @@ const SEARCH: &str = "
 
 /// All records with a query term, at most one more than a limit.
 const ALL_RECORDS: &str = ", matching AS MATERIALIZED (
-        SELECT d.ns, d.id, d.length, d.terms, d.counts FROM keyword_documents d
+        SELECT d.namespace, d.id, d.length, d.terms, d.counts FROM keyword_documents d
         WHERE {rows} AND (SELECT scope.is_scope_correct FROM scope)
               AND d.lexemes @@ (SELECT {lexemes}::text::tsquery){limit}
     )";
@@ -69,12 +69,12 @@ const ALL_RECORDS: &str = ", matching AS MATERIALIZED (
 ///
 /// Each term is looked up by itself. The lexemes of the found records, which are large, are not read.
 const BEST_RECORDS: &str = ", term_occurrences AS MATERIALIZED (
-        SELECT query.clause, d.ns, d.id, {base_norm} + {norm_per_term} * d.length::float8 AS norm,
+        SELECT query.clause, d.namespace, d.id, {base_norm} + {norm_per_term} * d.length::float8 AS norm,
                query.weight * coalesce((d.repeated_terms -> query.term)::bigint, 1) AS frequency
         FROM unnest({lexemes}::text[]::tsquery[], {terms}::text[], {clauses}::int[], {weights}::float8[])
              query (lexeme, term, clause, weight)
              JOIN LATERAL (
-                 SELECT d.ns, d.id, d.length, d.repeated_terms FROM keyword_documents d
+                 SELECT d.namespace, d.id, d.length, d.repeated_terms FROM keyword_documents d
                  WHERE {rows} AND d.lexemes @@ query.lexeme{fence}
              ) d ON true
         WHERE (SELECT scope.is_scope_correct FROM scope)
@@ -89,17 +89,18 @@ const BEST_RECORDS: &str = ", term_occurrences AS MATERIALIZED (
                  SELECT clause, count(*) AS documents FROM occurrences GROUP BY clause
              ) found ON found.clause = query.clause
     ), best AS MATERIALIZED (
-        SELECT ranked.ns, ranked.id, ranked.estimate FROM (
-            SELECT ns, id, sum((SELECT clauses.idf FROM clauses)[clause] * frequency / (frequency + norm)) AS estimate
-            FROM occurrences GROUP BY ns, id
+        SELECT ranked.namespace, ranked.id, ranked.estimate FROM (
+            SELECT namespace, id,
+                   sum((SELECT clauses.idf FROM clauses)[clause] * frequency / (frequency + norm)) AS estimate
+            FROM occurrences GROUP BY namespace, id
         ) ranked{filter} ORDER BY ranked.estimate DESC, ranked.id LIMIT {limit}
     )";
 
 /// The records that may be hits: their estimate is at least that of the last hit, except for rounding. `OFFSET 0` makes
 /// the planner look up each record by its key.
 const BEST_HITS: &str = "SELECT best.estimate, d.* FROM best CROSS JOIN LATERAL (
-        SELECT d.ns, d.id, d.length, d.terms, d.counts FROM keyword_documents d
-        WHERE d.ns = best.ns AND d.id = best.id{namespace} OFFSET 0
+        SELECT d.namespace, d.id, d.length, d.terms, d.counts FROM keyword_documents d
+        WHERE d.namespace = best.namespace AND d.id = best.id{namespace} OFFSET 0
     ) d WHERE best.estimate >= coalesce((
         SELECT last.estimate * (1 - 1e-9::float8) FROM best last
         ORDER BY last.estimate DESC OFFSET {better_hits} LIMIT 1
@@ -107,8 +108,8 @@ const BEST_HITS: &str = "SELECT best.estimate, d.* FROM best CROSS JOIN LATERAL 
 
 /// The occurrences of clauses with several terms.
 const SUM_OF_TERMS: &str = "MATERIALIZED (
-        SELECT clause, ns, id, min(norm) AS norm, sum(frequency) AS frequency FROM term_occurrences
-        GROUP BY clause, ns, id
+        SELECT clause, namespace, id, min(norm) AS norm, sum(frequency) AS frequency FROM term_occurrences
+        GROUP BY clause, namespace, id
     )";
 
 impl KeywordStatement<'_> {
@@ -158,7 +159,7 @@ impl KeywordStatement<'_> {
             "statistics" if has_best => drop(statement.push("clauses.document_frequencies")),
             "statistics" => drop(statement.push("NULL::bigint[]")),
             "columns" if joins_records => drop(statement.push("y.*")),
-            "columns" => drop(statement.push("true AS admitted, h.ns, h.id")),
+            "columns" => drop(statement.push("true AS admitted, h.namespace, h.id")),
             "join_statistics" if has_best => drop(statement.push(" CROSS JOIN clauses")),
             "hits" => self.push_hits(selection, covered, statement),
             "join_records" if joins_records => {
@@ -245,9 +246,9 @@ impl KeywordStatement<'_> {
 
     fn push_filter(&self, covered: &CoveredScope, statement: &mut StatementBuilder) {
         let Some(filter) = &self.query.filter else { return };
-        statement.push(" JOIN records r ON r.ns = ranked.ns AND r.id = ranked.id");
+        statement.push(" JOIN records r ON r.namespace = ranked.namespace AND r.id = ranked.id");
         covered.push_joined_namespace_condition("r", statement);
-        statement.push(" JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope WHERE ");
+        statement.push(" JOIN scopes a ON a.namespace = r.namespace AND a.scope = r.scope WHERE ");
         filter::write(filter, statement);
     }
 
@@ -255,7 +256,7 @@ impl KeywordStatement<'_> {
         match selection {
             Selection::Nothing => {
                 statement.push(
-                    "SELECT NULL::float8 AS estimate, NULL::uuid AS ns, NULL::uuid AS id, NULL::bigint AS length,
+                    "SELECT NULL::float8 AS estimate, NULL::uuid AS namespace, NULL::uuid AS id, NULL::bigint AS length,
                          NULL::bytea AS terms, NULL::bytea AS counts WHERE false",
                 );
             }

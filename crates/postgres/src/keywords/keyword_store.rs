@@ -22,7 +22,7 @@ use crate::{
 /// A row of `keyword_documents`: the terms of a record.
 #[derive(Debug)]
 pub(crate) struct KeywordDocument {
-    pub(crate) ns: Uuid,
+    pub(crate) namespace: Uuid,
     pub(crate) id: Uuid,
     pub(crate) address: Uuid,
     pub(crate) length: i64,
@@ -37,7 +37,7 @@ impl KeywordDocument {
     pub(crate) fn of(record: &Record, terms: &Terms) -> Self {
         let (packed, counts) = packed_terms::pack(terms);
         Self {
-            ns: scopes::namespace(&record.scope),
+            namespace: scopes::namespace(&record.scope),
             id: uuid(record.id),
             address: scopes::address(&record.scope),
             length: terms.length().into(),
@@ -70,12 +70,12 @@ pub(crate) async fn insert(connection: &mut PgConnection, documents: &[KeywordDo
         return Ok(());
     }
     sqlx::query(
-        "INSERT INTO keyword_documents (ns, id, scope, length, terms, counts, lexemes, repeated_terms)
-         SELECT x.ns, x.id, x.scope, x.length, x.terms, x.counts, x.lexemes::tsvector, x.repeated_terms::jsonb
+        "INSERT INTO keyword_documents (namespace, id, scope, length, terms, counts, lexemes, repeated_terms)
+         SELECT x.namespace, x.id, x.scope, x.length, x.terms, x.counts, x.lexemes::tsvector, x.repeated_terms::jsonb
          FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[], $8::text[])
-              x (ns, id, scope, length, terms, counts, lexemes, repeated_terms)",
+              x (namespace, id, scope, length, terms, counts, lexemes, repeated_terms)",
     )
-    .bind(documents.iter().map(|document| document.ns).collect::<Vec<_>>())
+    .bind(documents.iter().map(|document| document.namespace).collect::<Vec<_>>())
     .bind(documents.iter().map(|document| document.id).collect::<Vec<_>>())
     .bind(documents.iter().map(|document| document.address).collect::<Vec<_>>())
     .bind(documents.iter().map(|document| document.length).collect::<Vec<_>>())
@@ -87,14 +87,14 @@ pub(crate) async fn insert(connection: &mut PgConnection, documents: &[KeywordDo
     .await?;
     let mut counts: BTreeMap<(Uuid, Uuid), i64> = BTreeMap::new();
     for document in documents {
-        *counts.entry((document.ns, document.address)).or_default() += 1;
+        *counts.entry((document.namespace, document.address)).or_default() += 1;
     }
     sqlx::query(
         "UPDATE scopes a SET documents = a.documents + x.documents
-         FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) x (ns, scope, documents)
-         WHERE a.ns = x.ns AND a.scope = x.scope",
+         FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) x (namespace, scope, documents)
+         WHERE a.namespace = x.namespace AND a.scope = x.scope",
     )
-    .bind(counts.keys().map(|(ns, _)| *ns).collect::<Vec<_>>())
+    .bind(counts.keys().map(|(namespace, _)| *namespace).collect::<Vec<_>>())
     .bind(counts.keys().map(|(_, address)| *address).collect::<Vec<_>>())
     .bind(counts.values().copied().collect::<Vec<_>>())
     .execute(connection)
@@ -103,19 +103,19 @@ pub(crate) async fn insert(connection: &mut PgConnection, documents: &[KeywordDo
 }
 
 /// Removes the terms of these records. Returns the number of records that had terms.
-pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
+pub(crate) async fn remove(connection: &mut PgConnection, namespace: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
     let removed: i64 = sqlx::query_scalar(
         "WITH gone AS (
-            DELETE FROM keyword_documents d WHERE d.ns = $1 AND d.id = ANY ($2) RETURNING d.scope
+            DELETE FROM keyword_documents d WHERE d.namespace = $1 AND d.id = ANY ($2) RETURNING d.scope
          ), counts AS (
             SELECT scope, count(*) AS documents FROM gone GROUP BY scope
          ), kept AS (
             UPDATE scopes a SET documents = a.documents - s.documents FROM counts s
-            WHERE a.ns = $1 AND a.scope = s.scope
+            WHERE a.namespace = $1 AND a.scope = s.scope
          )
          SELECT count(*) FROM gone",
     )
-    .bind(ns)
+    .bind(namespace)
     .bind(ids)
     .fetch_one(connection)
     .await?;
@@ -129,15 +129,15 @@ pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[KeywordEntr
         by_namespace.entry(scopes::namespace(&entry.record.scope)).or_default().insert(entry.record.id, entry);
     }
     namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
-    for (ns, entries) in by_namespace {
+    for (namespace, entries) in by_namespace {
         let ids: Vec<_> = entries.keys().copied().collect();
-        let current = row::current_revisions(connection, ns, &ids).await?;
+        let current = row::current_revisions(connection, namespace, &ids).await?;
         let fresh = current
             .iter()
             .filter_map(|revision| entries.get(&revision.id).filter(|entry| revision.matches(&entry.record)));
         let documents: Vec<_> = fresh.map(|entry| KeywordDocument::of(&entry.record, &entry.terms)).collect();
         let ids: Vec<Uuid> = documents.iter().map(|document| document.id).collect();
-        remove(connection, ns, &ids).await?;
+        remove(connection, namespace, &ids).await?;
         insert(connection, &documents).await?;
     }
     Ok(())
@@ -150,9 +150,9 @@ pub(crate) async fn delete(
     ids: &[RecordId],
 ) -> Result<u64, PostgresError> {
     let mut removed = 0;
-    for (ns, ids) in row::ids_by_namespace(connection, covered, ids).await? {
-        namespaces::lock_known(connection, &[ns]).await?;
-        removed += remove(connection, ns, &ids).await?;
+    for (namespace, ids) in row::ids_by_namespace(connection, covered, ids).await? {
+        namespaces::lock_known(connection, &[namespace]).await?;
+        removed += remove(connection, namespace, &ids).await?;
     }
     Ok(removed)
 }
@@ -183,7 +183,7 @@ pub(crate) async fn records_with_terms(
     ids: &[RecordId],
 ) -> Result<Vec<Option<RecordWithTerms>>, PostgresError> {
     let mut statement = StatementBuilder::default();
-    let join_terms = " LEFT JOIN keyword_documents d ON d.ns = r.ns AND d.id = r.id";
+    let join_terms = " LEFT JOIN keyword_documents d ON d.namespace = r.namespace AND d.id = r.id";
     row::push_select_records(scope, ", d.terms, d.counts", join_terms, &mut statement);
     statement.push(" WHERE r.id = ANY (").bind(uuids(ids)).push(") AND ");
     CoveredScope::of(scope).push_joined_record_condition(&mut statement);

@@ -40,9 +40,9 @@ impl QueueEntry {
 }
 
 /// Removes every job of these records from the queue. Returns the number of removed jobs.
-pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
-    let removed = sqlx::query("DELETE FROM jobs b WHERE b.ns = $1 AND b.id = ANY ($2)")
-        .bind(ns)
+pub(crate) async fn remove(connection: &mut PgConnection, namespace: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
+    let removed = sqlx::query("DELETE FROM jobs b WHERE b.namespace = $1 AND b.id = ANY ($2)")
+        .bind(namespace)
         .bind(ids)
         .execute(connection)
         .await?;
@@ -60,18 +60,20 @@ pub(crate) async fn requeue(
     let namespaces = covered.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
     let mut queued = 0;
-    for ns in namespaces {
-        let mut statement =
-            StatementBuilder::new("INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, ");
+    for namespace in namespaces {
+        let mut statement = StatementBuilder::new(
+            "INSERT INTO jobs (namespace, job, id, ticket, leased_until, queued_at) SELECT r.namespace, ",
+        );
         statement.bind(job.as_str()).push(", r.id, ").bind(Uuid::now_v7()).push(", ").bind(LEASE_FREE);
         statement.push(", ").bind(now.as_micros());
         statement.push(concat!(" FROM records r WHERE ", indexed!(), " AND "));
-        covered.within(ns).push_row_condition("r", &mut statement);
+        covered.within(namespace).push_row_condition("r", &mut statement);
         if let Some(ids) = ids {
             statement.push(" AND r.id = ANY (").bind(scopes::uuids(ids)).push(")");
         }
         statement.push(
-            " ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
+            " ON CONFLICT (namespace, job, id) DO UPDATE
+                SET ticket = excluded.ticket, leased_until = excluded.leased_until,
              queued_at = excluded.queued_at, attempts = 0, reason = NULL RETURNING 1",
         );
         queued += statement.fetch_all(connection).await?.len() as u64;
@@ -82,10 +84,10 @@ pub(crate) async fn requeue(
 /// Queues the active records of all tenants.
 pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job, now: Timestamp) -> Result<(), PostgresError> {
     sqlx::query(concat!(
-        "INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, $1, r.id, $2, $3, $4
+        "INSERT INTO jobs (namespace, job, id, ticket, leased_until, queued_at) SELECT r.namespace, $1, r.id, $2, $3, $4
          FROM records r WHERE ",
         indexed!(),
-        " ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
+        " ON CONFLICT (namespace, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
           queued_at = excluded.queued_at, attempts = 0, reason = NULL"
     ))
     .bind(job.as_str())
@@ -100,27 +102,30 @@ pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job, now: Ti
 /// Selects the oldest records that wait for a job and are not leased.
 const SELECT_PENDING: &str = concat!(
     select_records!(
-        "(SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM jobs b WHERE b.job = $1
+        "(SELECT b.namespace, b.id, b.ticket, b.attempts, b.queued_at FROM jobs b WHERE b.job = $1
           AND (b.leased_until <= $2 OR b.leased_at > $4 AND b.owner IS NULL AND b.leased_until <> $5)
-          ORDER BY b.ticket, b.ns, b.id LIMIT $3) c JOIN records r ON r.ns = c.ns AND r.id = c.id",
+          ORDER BY b.ticket, b.namespace, b.id LIMIT $3) c JOIN records r ON r.namespace = c.namespace AND r.id = c.id",
         ", c.attempts, c.ticket, c.queued_at"
     ),
-    "ORDER BY c.ticket, c.ns, c.id"
+    "ORDER BY c.ticket, c.namespace, c.id"
 );
 
 /// Leases the same records. Skips those that another worker is claiming at the same time.
 const CLAIM_PENDING: &str = concat!(
     "WITH free AS (
-        SELECT b.ns, b.job, b.id, b.ticket FROM jobs b WHERE b.job = $1
+        SELECT b.namespace, b.job, b.id, b.ticket FROM jobs b WHERE b.job = $1
         AND (b.leased_until <= $2 OR b.leased_at > $4 AND b.owner IS NULL AND b.leased_until <> $5)
-        ORDER BY b.ticket, b.ns, b.id LIMIT $3 FOR UPDATE SKIP LOCKED
+        ORDER BY b.ticket, b.namespace, b.id LIMIT $3 FOR UPDATE SKIP LOCKED
      ), claimed AS (
         UPDATE jobs b SET leased_until = $6, owner = $7, leased_at = $8 FROM free f
-        WHERE b.ns = f.ns AND b.job = f.job AND b.id = f.id
-        RETURNING b.ns, b.id, b.ticket, b.attempts, b.queued_at
+        WHERE b.namespace = f.namespace AND b.job = f.job AND b.id = f.id
+        RETURNING b.namespace, b.id, b.ticket, b.attempts, b.queued_at
      ) ",
-    select_records!("claimed c JOIN records r ON r.ns = c.ns AND r.id = c.id", ", c.attempts, c.ticket, c.queued_at"),
-    "ORDER BY c.ticket, c.ns, c.id"
+    select_records!(
+        "claimed c JOIN records r ON r.namespace = c.namespace AND r.id = c.id",
+        ", c.attempts, c.ticket, c.queued_at"
+    ),
+    "ORDER BY c.ticket, c.namespace, c.id"
 );
 
 /// Claims the oldest records that wait for a job and are not leased. A lease of zero only reads them. A lease or retry
@@ -150,7 +155,7 @@ pub(crate) async fn claim(
             Err(damaged) => {
                 damaged.warn();
                 if !lease.is_zero() {
-                    fail_damaged(connection, row.try_get("ns")?, job, &damaged).await?;
+                    fail_damaged(connection, row.try_get("namespace")?, job, &damaged).await?;
                 }
             }
         }
@@ -168,14 +173,14 @@ fn read_pending(row: &PgRow, record: Record, job: Job) -> Result<Pending, Postgr
 /// Makes the job of a record that cannot be read a dead letter, so that it does not hold up the jobs behind it.
 async fn fail_damaged(
     connection: &mut PgConnection,
-    ns: Uuid,
+    namespace: Uuid,
     job: Job,
     damaged: &DamagedRecord,
 ) -> Result<(), PostgresError> {
     let sql = "UPDATE jobs b SET leased_until = $4, attempts = b.attempts + 1, reason = $5, owner = NULL
-               WHERE b.ns = $1 AND b.id = $2 AND b.job = $3";
+               WHERE b.namespace = $1 AND b.id = $2 AND b.job = $3";
     sqlx::query(sql)
-        .bind(ns)
+        .bind(namespace)
         .bind(scopes::uuid(damaged.id))
         .bind(job.as_str())
         .bind(LEASE_DEAD)
@@ -197,13 +202,13 @@ pub(crate) async fn extend_lease(
         by_namespace.entry(scopes::namespace(&job.record.scope)).or_default().push(job);
     }
     namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
-    for (ns, pending) in by_namespace {
+    for (namespace, pending) in by_namespace {
         sqlx::query(
             "UPDATE jobs b SET leased_until = $5, leased_at = $7
              FROM unnest($2::uuid[], $3::text[], $4::uuid[]) x (id, job, ticket)
-             WHERE b.ns = $1 AND b.id = x.id AND b.job = x.job AND b.ticket = x.ticket AND b.leased_until <> $6",
+             WHERE b.namespace = $1 AND b.id = x.id AND b.job = x.job AND b.ticket = x.ticket AND b.leased_until <> $6",
         )
-        .bind(ns)
+        .bind(namespace)
         .bind(pending.iter().map(|job| scopes::uuid(job.record.id)).collect::<Vec<_>>())
         .bind(pending.iter().map(|job| job.job.as_str()).collect::<Vec<_>>())
         .bind(pending.iter().map(|job| Uuid::from_u128(job.ticket.0)).collect::<Vec<_>>())
@@ -225,16 +230,17 @@ pub(crate) async fn complete(connection: &mut PgConnection, done: &[Done]) -> Re
     // The lock prevents a new revision between reading the revision and deleting the queue entry.
     namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
     let mut revisions: FxHashMap<(Uuid, RecordId), u64> = FxHashMap::default();
-    for (ns, done) in by_namespace {
+    for (namespace, done) in by_namespace {
         let ids: Vec<_> = done.iter().map(|job| job.id).collect();
-        let current = row::current_revisions(connection, ns, &ids).await?;
-        revisions.extend(current.into_iter().map(|current| ((ns, current.id), current.revision)));
-        let fresh: Vec<_> = done.iter().filter(|job| revisions.get(&(ns, job.id)) == Some(&job.revision)).collect();
+        let current = row::current_revisions(connection, namespace, &ids).await?;
+        revisions.extend(current.into_iter().map(|current| ((namespace, current.id), current.revision)));
+        let fresh: Vec<_> =
+            done.iter().filter(|job| revisions.get(&(namespace, job.id)) == Some(&job.revision)).collect();
         sqlx::query(
             "DELETE FROM jobs b USING unnest($2::uuid[], $3::text[], $4::uuid[]) x (id, job, ticket)
-             WHERE b.ns = $1 AND b.id = x.id AND b.job = x.job AND (x.ticket IS NULL OR x.ticket = b.ticket)",
+             WHERE b.namespace = $1 AND b.id = x.id AND b.job = x.job AND (x.ticket IS NULL OR x.ticket = b.ticket)",
         )
-        .bind(ns)
+        .bind(namespace)
         .bind(fresh.iter().map(|job| scopes::uuid(job.id)).collect::<Vec<_>>())
         .bind(fresh.iter().map(|job| job.job.as_str()).collect::<Vec<_>>())
         .bind(fresh.iter().map(|job| job.ticket.map(|ticket| Uuid::from_u128(ticket.0))).collect::<Vec<_>>())
@@ -248,15 +254,15 @@ pub(crate) async fn complete(connection: &mut PgConnection, done: &[Done]) -> Re
 /// Queues one job of a record behind all others, even if it is already queued.
 pub(crate) async fn requeue_one(
     connection: &mut PgConnection,
-    ns: Uuid,
+    namespace: Uuid,
     entry: &QueueEntry,
 ) -> Result<(), PostgresError> {
     sqlx::query(
-        "INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at) SELECT $1, $2, $3, $4, $5, $6
-         ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
+        "INSERT INTO jobs (namespace, job, id, ticket, leased_until, queued_at) SELECT $1, $2, $3, $4, $5, $6
+         ON CONFLICT (namespace, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
          queued_at = excluded.queued_at, attempts = 0, reason = NULL",
     )
-    .bind(ns)
+    .bind(namespace)
     .bind(entry.job.as_str())
     .bind(entry.id)
     .bind(entry.ticket)
@@ -278,16 +284,16 @@ pub(crate) async fn fail(
         by_namespace.entry(scopes::namespace(&failure.scope)).or_default().push(failure);
     }
     namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
-    for (ns, failures) in by_namespace {
+    for (namespace, failures) in by_namespace {
         sqlx::query(
             "UPDATE jobs b SET leased_until = x.until, attempts = x.attempts, reason = x.reason, owner = NULL,
                     leased_at = $8
              FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])
                   x (id, revision, job, until, attempts, reason)
-             JOIN records r ON r.ns = $1 AND r.id = x.id AND r.revision = x.revision
-             WHERE b.ns = $1 AND b.id = x.id AND b.job = x.job",
+             JOIN records r ON r.namespace = $1 AND r.id = x.id AND r.revision = x.revision
+             WHERE b.namespace = $1 AND b.id = x.id AND b.job = x.job",
         )
-        .bind(ns)
+        .bind(namespace)
         .bind(failures.iter().map(|failure| scopes::uuid(failure.id)).collect::<Vec<_>>())
         .bind(failures.iter().map(|failure| i64::try_from(failure.revision).unwrap_or(i64::MAX)).collect::<Vec<_>>())
         .bind(failures.iter().map(|failure| failure.job.as_str()).collect::<Vec<_>>())
@@ -310,11 +316,12 @@ pub(crate) async fn failures(
     let mut statement = StatementBuilder::new(
         "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.id, r.revision, b.job, b.attempts, b.reason,
                 b.leased_until
-         FROM jobs b JOIN records r ON r.ns = b.ns AND r.id = b.id JOIN namespaces n ON n.ns = r.ns
-         JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope WHERE b.reason IS NOT NULL AND ",
+         FROM jobs b JOIN records r ON r.namespace = b.namespace AND r.id = b.id
+         JOIN namespaces n ON n.namespace = r.namespace
+         JOIN scopes a ON a.namespace = r.namespace AND a.scope = r.scope WHERE b.reason IS NOT NULL AND ",
     );
     covered.push_row_condition("r", &mut statement);
-    statement.push(" ORDER BY b.ticket, b.ns, b.id LIMIT ").bind(sql_limit(limit));
+    statement.push(" ORDER BY b.ticket, b.namespace, b.id LIMIT ").bind(sql_limit(limit));
     let read = |row: &PgRow| {
         // The health check reports an unknown job.
         let Some(job) = Job::named(row.try_get("job")?) else { return Ok(None) };
@@ -339,7 +346,7 @@ pub(crate) async fn count_queued(
     let mut statement = StatementBuilder::new("SELECT b.job, b.leased_until = ");
     statement.bind(LEASE_DEAD).push(
         " AS is_dead, count(*) AS records, min(b.queued_at) AS oldest
-         FROM jobs b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ",
+         FROM jobs b JOIN records r ON r.namespace = b.namespace AND r.id = b.id WHERE ",
     );
     covered.push_row_condition("r", &mut statement);
     statement.push(" GROUP BY b.job, is_dead");

@@ -113,8 +113,9 @@ pub(crate) async fn release_dead(connection: &mut PgConnection, owner: i64) -> R
     }
     // Rows that another worker is writing, and their owners, are left for the next claim.
     let release = "UPDATE jobs b SET leased_until = $2, owner = NULL
-        FROM (SELECT ns, job, id FROM jobs WHERE owner = ANY ($1) AND leased_until <> $3 FOR UPDATE SKIP LOCKED) d
-        WHERE b.ns = d.ns AND b.job = d.job AND b.id = d.id";
+        FROM (SELECT namespace, job, id FROM jobs WHERE owner = ANY ($1) AND leased_until <> $3
+        FOR UPDATE SKIP LOCKED) d
+        WHERE b.namespace = d.namespace AND b.job = d.job AND b.id = d.id";
     sqlx::query(release).bind(&dead).bind(LEASE_FREE).bind(LEASE_DEAD).execute(&mut *connection).await?;
     let unregister = "DELETE FROM lease_owners o WHERE o.owner = ANY ($1)
         AND NOT EXISTS (SELECT FROM jobs b WHERE b.owner = o.owner AND b.leased_until <> $2)";

@@ -173,7 +173,7 @@ impl<'a> BulkInsert<'a> {
     fn push_documents(&self, statement: &mut StatementBuilder) {
         let documents = &self.documents;
         statement
-            .argument("document_namespaces", documents.iter().map(|document| document.ns).collect::<Vec<_>>())
+            .argument("document_namespaces", documents.iter().map(|document| document.namespace).collect::<Vec<_>>())
             .argument("document_ids", documents.iter().map(|document| document.id).collect::<Vec<_>>())
             .argument("document_scopes", documents.iter().map(|document| document.address).collect::<Vec<_>>())
             .argument("document_lengths", documents.iter().map(|document| document.length).collect::<Vec<_>>())
@@ -208,7 +208,7 @@ impl<'a> BulkInsert<'a> {
     fn push_jobs(&self, statement: &mut StatementBuilder) {
         let entries = self.queue_entries.iter().map(|(_, entry)| entry);
         statement
-            .argument("job_namespaces", self.queue_entries.iter().map(|(ns, _)| *ns).collect::<Vec<_>>())
+            .argument("job_namespaces", self.queue_entries.iter().map(|(namespace, _)| *namespace).collect::<Vec<_>>())
             .argument("job_kinds", entries.clone().map(|entry| entry.job.as_str()).collect::<Vec<_>>())
             .argument("job_ids", entries.clone().map(|entry| entry.id).collect::<Vec<_>>())
             .argument("job_tickets", entries.clone().map(|entry| entry.ticket).collect::<Vec<_>>())

@@ -18,26 +18,26 @@ use crate::{
 /// counts of removed data.
 pub(crate) async fn remove_derived_records(
     connection: &mut PgConnection,
-    ns: Uuid,
+    namespace: Uuid,
     sources: &BTreeSet<RecordId>,
     kept: &BTreeSet<RecordId>,
     deleted_at: Timestamp,
 ) -> Result<(Vec<RecordId>, RemovalCounts), PostgresError> {
     let ids: Vec<RecordId> = sources.iter().copied().collect();
-    let mut derived = derivations::derived_records(connection, ns, &ids).await?;
+    let mut derived = derivations::derived_records(connection, namespace, &ids).await?;
     derived.retain(|record| !kept.contains(&record.stub.id));
     if derived.is_empty() {
         return Ok(Default::default());
     }
     let tombstones: Vec<_> = derived.iter().map(|record| NewTombstone::of(record, deleted_at, true)).collect();
-    let removed = change::apply_tombstones(connection, ns, &tombstones).await?;
+    let removed = change::apply_tombstones(connection, namespace, &tombstones).await?;
     let jobs = write::source_jobs(derived.iter().map(|record| &record.stub), sources);
     let remaining: BTreeSet<RecordId> = jobs.iter().map(|(_, source)| *source).collect();
-    let current = row::current_revisions(connection, ns, &remaining.into_iter().collect::<Vec<_>>()).await?;
+    let current = row::current_revisions(connection, namespace, &remaining.into_iter().collect::<Vec<_>>()).await?;
     let indexed: BTreeSet<RecordId> =
         current.iter().filter(|source| source.is_indexed).map(|source| source.id).collect();
     for (job, source) in jobs.into_iter().filter(|(_, source)| indexed.contains(source)) {
-        job_rows::requeue_one(connection, ns, &QueueEntry::new(job, uuid(source), deleted_at)).await?;
+        job_rows::requeue_one(connection, namespace, &QueueEntry::new(job, uuid(source), deleted_at)).await?;
     }
     Ok((derived.into_iter().map(|record| record.stub.id).collect(), removed))
 }

@@ -37,10 +37,10 @@ pub(crate) async fn write_records(
             reindexed.push(uuid(write.record.id));
         }
     }
-    for (ns, (replaced, reindexed)) in replaced_by_namespace {
-        row::replace(connection, ns, &replaced).await?;
+    for (namespace, (replaced, reindexed)) in replaced_by_namespace {
+        row::replace(connection, namespace, &replaced).await?;
         if !reindexed.is_empty() {
-            remove_entries(connection, ns, &reindexed).await?;
+            remove_entries(connection, namespace, &reindexed).await?;
         }
     }
     bulk_insert(writes, table, now).execute(connection).await
@@ -73,11 +73,15 @@ pub(crate) fn bulk_insert<'a>(
 }
 
 /// Removes records from the indexes and the queue. Returns the counts of removed data.
-async fn remove_entries(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<RemovalCounts, PostgresError> {
-    let mut removed = graph_rows::remove(connection, ns, ids).await?;
-    removed.keywords = keyword_store::remove(connection, ns, ids).await?;
-    removed.vectors = vector_store::remove(connection, ns, ids).await?;
-    removed.queued = job_rows::remove(connection, ns, ids).await?;
+async fn remove_entries(
+    connection: &mut PgConnection,
+    namespace: Uuid,
+    ids: &[Uuid],
+) -> Result<RemovalCounts, PostgresError> {
+    let mut removed = graph_rows::remove(connection, namespace, ids).await?;
+    removed.keywords = keyword_store::remove(connection, namespace, ids).await?;
+    removed.vectors = vector_store::remove(connection, namespace, ids).await?;
+    removed.queued = job_rows::remove(connection, namespace, ids).await?;
     Ok(removed)
 }
 
@@ -85,46 +89,46 @@ async fn remove_entries(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -
 /// two tombstones with the same id, the later one is stored. Returns the counts of removed data.
 pub(crate) async fn apply_tombstones(
     connection: &mut PgConnection,
-    ns: Uuid,
+    namespace: Uuid,
     tombstones: &[NewTombstone],
 ) -> Result<RemovalCounts, PostgresError> {
     let by_id: BTreeMap<Uuid, &NewTombstone> =
         tombstones.iter().map(|tombstone| (uuid(tombstone.id), tombstone)).collect();
     let ids: Vec<Uuid> = by_id.keys().copied().collect();
-    let mut removed = remove_entries(connection, ns, &ids).await?;
-    for kind in row::remove(connection, ns, &ids).await? {
+    let mut removed = remove_entries(connection, namespace, &ids).await?;
+    for kind in row::remove(connection, namespace, &ids).await? {
         removed.count(&kind);
     }
     let hashes = |tombstones: &mut dyn Iterator<Item = &NewTombstone>| -> Vec<Vec<u8>> {
         tombstones.map(|tombstone| tombstone.content_hash.as_bytes().to_vec()).collect()
     };
     sqlx::query(
-        "INSERT INTO blocked_contents (ns, content_hash, cascade_deleted)
+        "INSERT INTO blocked_contents (namespace, content_hash, cascade_deleted)
          SELECT $1::uuid, x.hash, bool_and(x.cascade_deleted)
          FROM unnest($2::bytea[], $3::boolean[]) x (hash, cascade_deleted)
          GROUP BY x.hash
-         ON CONFLICT (ns, content_hash) DO UPDATE
+         ON CONFLICT (namespace, content_hash) DO UPDATE
          SET cascade_deleted = blocked_contents.cascade_deleted AND excluded.cascade_deleted",
     )
-    .bind(ns)
+    .bind(namespace)
     .bind(hashes(&mut tombstones.iter()))
     .bind(tombstones.iter().map(|tombstone| tombstone.cascade_deleted).collect::<Vec<_>>())
     .execute(&mut *connection)
     .await?;
     let of_user = match tombstones.iter().any(|tombstone| tombstone.address.is_none()) {
-        true => scopes::insert_user_address(connection, ns).await?,
+        true => scopes::insert_user_address(connection, namespace).await?,
         false => Uuid::nil(),
     };
-    let replaced = sqlx::query("DELETE FROM tombstones b WHERE b.ns = $1 AND b.id = ANY ($2)")
-        .bind(ns)
+    let replaced = sqlx::query("DELETE FROM tombstones b WHERE b.namespace = $1 AND b.id = ANY ($2)")
+        .bind(namespace)
         .bind(&ids)
         .execute(&mut *connection)
         .await?;
     sqlx::query(
-        "INSERT INTO tombstones (ns, id, scope, content_hash, deleted_at, cascade_deleted)
+        "INSERT INTO tombstones (namespace, id, scope, content_hash, deleted_at, cascade_deleted)
          SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::bytea[], $5::bigint[], $6::boolean[]) x",
     )
-    .bind(ns)
+    .bind(namespace)
     .bind(&ids)
     .bind(by_id.values().map(|tombstone| tombstone.address.unwrap_or(of_user)).collect::<Vec<_>>())
     .bind(hashes(&mut by_id.values().copied()))

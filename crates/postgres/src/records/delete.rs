@@ -26,14 +26,14 @@ pub(crate) async fn delete(
 ) -> Result<DeletionReport, PostgresError> {
     // Of a tenant with many users, only the namespaces with such a record are locked.
     let namespaces = if covered.is_tenant_wide() {
-        stub::find(connection, covered, ids).await?.into_iter().map(|stored| stored.ns).collect()
+        stub::find(connection, covered, ids).await?.into_iter().map(|stored| stored.namespace).collect()
     } else {
         covered.namespaces(connection).await?
     };
     namespaces::lock_known(connection, &namespaces).await?;
     let mut by_namespace: BTreeMap<Uuid, (Vec<NewTombstone>, BTreeSet<RecordId>)> = BTreeMap::new();
     for stored in stub::find(connection, covered, ids).await? {
-        let (tombstones, ids) = by_namespace.entry(stored.ns).or_default();
+        let (tombstones, ids) = by_namespace.entry(stored.namespace).or_default();
         ids.insert(stored.stub.id);
         tombstones.push(NewTombstone::of(&stored, deleted_at, false));
     }
@@ -41,10 +41,10 @@ pub(crate) async fn delete(
     let mut cascade_deleted = BTreeSet::new();
     let kept = BTreeSet::new();
     let mut removed = RemovalCounts::default();
-    for (ns, (tombstones, sources)) in by_namespace {
-        removed += change::apply_tombstones(connection, ns, &tombstones).await?;
+    for (namespace, (tombstones, sources)) in by_namespace {
+        removed += change::apply_tombstones(connection, namespace, &tombstones).await?;
         let (derived, removed_with_derived) =
-            cascade::remove_derived_records(connection, ns, &sources, &kept, deleted_at).await?;
+            cascade::remove_derived_records(connection, namespace, &sources, &kept, deleted_at).await?;
         cascade_deleted.extend(derived);
         removed += removed_with_derived;
         deleted.extend(sources);
@@ -64,10 +64,10 @@ pub(crate) async fn delete_unreachable(
     let mut report = DeletionReport::default();
     for stored in stub::find_unreachable(connection, covered).await? {
         report.ids.push(stored.stub.id);
-        by_namespace.entry(stored.ns).or_default().push(NewTombstone::of(&stored, deleted_at, false));
+        by_namespace.entry(stored.namespace).or_default().push(NewTombstone::of(&stored, deleted_at, false));
     }
-    for (ns, tombstones) in by_namespace {
-        report.removed += change::apply_tombstones(connection, ns, &tombstones).await?;
+    for (namespace, tombstones) in by_namespace {
+        report.removed += change::apply_tombstones(connection, namespace, &tombstones).await?;
     }
     Ok(report)
 }
@@ -85,18 +85,18 @@ pub(crate) async fn import_tombstones(
     }
     let mut new_tombstones = 0;
     let kept = BTreeSet::new();
-    for (ns, tombstones) in by_namespace {
-        let applicable = applicable(connection, ns, tombstones).await?;
+    for (namespace, tombstones) in by_namespace {
+        let applicable = applicable(connection, namespace, tombstones).await?;
         let mut addresses: Vec<_> = applicable.iter().map(|tombstone| &tombstone.scope).collect();
         addresses.sort();
         addresses.dedup();
         scopes::insert_addresses(connection, &addresses).await?;
         for tombstone in &applicable {
             let source = BTreeSet::from([tombstone.id]);
-            cascade::remove_derived_records(connection, ns, &source, &kept, now).await?;
+            cascade::remove_derived_records(connection, namespace, &source, &kept, now).await?;
         }
         let tombstones: Vec<_> = applicable.into_iter().map(NewTombstone::from).collect();
-        new_tombstones += change::apply_tombstones(connection, ns, &tombstones).await?.tombstones;
+        new_tombstones += change::apply_tombstones(connection, namespace, &tombstones).await?.tombstones;
     }
     Ok(new_tombstones)
 }
@@ -104,12 +104,12 @@ pub(crate) async fn import_tombstones(
 /// Returns the tombstones whose id does not belong to a record at another address.
 async fn applicable<'t>(
     connection: &mut PgConnection,
-    ns: Uuid,
+    namespace: Uuid,
     tombstones: Vec<&'t Tombstone>,
 ) -> Result<Vec<&'t Tombstone>, PostgresError> {
     let ids: Vec<_> = tombstones.iter().map(|tombstone| tombstone.id).collect();
     let mut stored: FxHashMap<RecordId, Option<Uuid>> = FxHashMap::default();
-    for record in stub::find(connection, &CoveredScope::of_namespace(ns), &ids).await? {
+    for record in stub::find(connection, &CoveredScope::of_namespace(namespace), &ids).await? {
         stored.insert(record.stub.id, record.address);
     }
     let mut applicable = Vec::new();

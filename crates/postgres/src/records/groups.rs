@@ -17,8 +17,8 @@ pub(crate) async fn read(
     let mut statement = StatementBuilder::new(
         "SELECT n.tenant, n.username, a.agent, a.session, a.branch, g.kind, g.state, g.app, g.records, g.oldest,
                 g.newest, g.edited_at
-         FROM record_groups g JOIN namespaces n ON n.ns = g.ns
-             JOIN scopes a ON a.ns = g.ns AND a.scope = g.scope WHERE ",
+         FROM record_groups g JOIN namespaces n ON n.namespace = g.namespace
+             JOIN scopes a ON a.namespace = g.namespace AND a.scope = g.scope WHERE ",
     );
     covered.push_row_condition("g", &mut statement);
     let rows = statement.fetch_all(connection).await?;

@@ -22,12 +22,13 @@ pub(crate) async fn lock<'s>(
     if existing.len() == all.len() {
         return Ok(());
     }
-    let new: Vec<_> = by_namespace.iter().filter(|(ns, _)| !existing.contains(ns)).collect();
+    let new: Vec<_> = by_namespace.iter().filter(|(namespace, _)| !existing.contains(namespace)).collect();
     sqlx::query(
-        "INSERT INTO namespaces (ns, tenant, username) SELECT x.* FROM unnest($1::uuid[], $2::text[], $3::text[]) x
-         ON CONFLICT (ns) DO NOTHING",
+        "INSERT INTO namespaces (namespace, tenant, username) SELECT x.*
+            FROM unnest($1::uuid[], $2::text[], $3::text[]) x
+         ON CONFLICT (namespace) DO NOTHING",
     )
-    .bind(new.iter().map(|(ns, _)| **ns).collect::<Vec<_>>())
+    .bind(new.iter().map(|(namespace, _)| **namespace).collect::<Vec<_>>())
     .bind(new.iter().map(|(_, scope)| scope.tenant().to_owned()).collect::<Vec<_>>())
     .bind(new.iter().map(|(_, scope)| scope.user_name().unwrap_or_default().to_owned()).collect::<Vec<_>>())
     .execute(&mut *connection)
@@ -38,9 +39,11 @@ pub(crate) async fn lock<'s>(
 
 /// Locks the namespaces that exist, in order, and returns them.
 pub(crate) async fn lock_known(connection: &mut PgConnection, namespaces: &[Uuid]) -> Result<Vec<Uuid>, PostgresError> {
-    let rows = sqlx::query("SELECT n.ns FROM namespaces n WHERE n.ns = ANY ($1) ORDER BY n.ns FOR NO KEY UPDATE")
-        .bind(namespaces)
-        .fetch_all(connection)
-        .await?;
-    rows.iter().map(|row| Ok(row.try_get("ns")?)).collect()
+    let rows = sqlx::query(
+        "SELECT n.namespace FROM namespaces n WHERE n.namespace = ANY ($1) ORDER BY n.namespace FOR NO KEY UPDATE",
+    )
+    .bind(namespaces)
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(|row| Ok(row.try_get("namespace")?)).collect()
 }

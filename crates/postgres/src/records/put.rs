@@ -95,10 +95,11 @@ pub(crate) async fn put(
         metadata.check(Index::Keywords, analyzer.as_deref(), "put")?;
     }
     let batch: BTreeSet<RecordId> = writes.iter().map(|write| write.record.id).collect();
-    for (number, ns) in cascading {
+    for (number, namespace) in cascading {
         let result = &mut results[number];
         let source = BTreeSet::from([result.id]);
-        (result.cascade_deleted, _) = cascade::remove_derived_records(connection, ns, &source, &batch, now).await?;
+        (result.cascade_deleted, _) =
+            cascade::remove_derived_records(connection, namespace, &source, &batch, now).await?;
     }
     Ok(results)
 }
@@ -121,13 +122,13 @@ fn decide_batch(
 ) -> Result<DecidedBatch, PostgresError> {
     let mut batch = DecidedBatch::default();
     for write in writes {
-        let ns = scopes::namespace(&write.record.scope);
-        let key = (ns, write.record.id);
-        let namespace = Namespace { state: &state, ns };
-        let (result, change) = decide(write.clone(), state.records.get(&key), &namespace, keeps_vectors, now)?;
+        let namespace = scopes::namespace(&write.record.scope);
+        let key = (namespace, write.record.id);
+        let stored = Namespace { state: &state, namespace };
+        let (result, change) = decide(write.clone(), state.records.get(&key), &stored, keeps_vectors, now)?;
         if let Some(change) = change {
             if change.cascades {
-                batch.cascading.push((batch.results.len(), ns));
+                batch.cascading.push((batch.results.len(), namespace));
             }
             state.records.insert(key, change.record.clone());
             batch.changes.add(key, change);
@@ -171,42 +172,42 @@ impl BatchChanges {
 /// The part of the state that belongs to one user.
 struct Namespace<'s> {
     state: &'s BatchState,
-    ns: Uuid,
+    namespace: Uuid,
 }
 
 impl NamespaceState for Namespace<'_> {
     type Error = PostgresError;
 
     fn source_revision(&self, id: RecordId) -> Result<Option<u64>, PostgresError> {
-        let source = self.state.records.get(&(self.ns, id)).filter(|source| source.is_indexed());
+        let source = self.state.records.get(&(self.namespace, id)).filter(|source| source.is_indexed());
         Ok(source.map(|source| source.revision))
     }
 
     fn has_tombstone(&self, id: RecordId) -> Result<bool, PostgresError> {
-        Ok(self.state.tombstones.contains(&(self.ns, id)))
+        Ok(self.state.tombstones.contains(&(self.namespace, id)))
     }
 
     fn deleted_content(&self, record: &Record) -> Result<Option<bool>, PostgresError> {
-        Ok(self.state.deleted_contents.get(&(self.ns, record.content_hash())).copied())
+        Ok(self.state.deleted_contents.get(&(self.namespace, record.content_hash())).copied())
     }
 }
 
 /// Selects the index metadata, and the records, tombstones and deleted contents with the keys in the parameters. The
 /// type of a row follows from the columns that are set.
 const SELECT_STATE: &str = "
-    SELECT NULL::uuid AS ns, NULL::uuid AS id, NULL::bytea AS content_hash, NULL::boolean AS cascade_deleted,
+    SELECT NULL::uuid AS namespace, NULL::uuid AS id, NULL::bytea AS content_hash, NULL::boolean AS cascade_deleted,
            o.part, o.made_by
     FROM index_metadata o WHERE o.part = ANY ($5)
     UNION ALL
-    SELECT r.ns, r.id, NULL, NULL, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
-    JOIN records r ON r.ns = k.ns AND r.id = k.id
+    SELECT r.namespace, r.id, NULL, NULL, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (namespace, id)
+    JOIN records r ON r.namespace = k.namespace AND r.id = k.id
     UNION ALL
-    SELECT b.ns, b.id, NULL, b.cascade_deleted, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
-    JOIN tombstones b ON b.ns = k.ns AND b.id = k.id
+    SELECT b.namespace, b.id, NULL, b.cascade_deleted, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (namespace, id)
+    JOIN tombstones b ON b.namespace = k.namespace AND b.id = k.id
     UNION ALL
-    SELECT b.ns, NULL, b.content_hash, b.cascade_deleted, NULL, NULL
-    FROM unnest($3::uuid[], $4::bytea[]) k (ns, content_hash)
-    JOIN blocked_contents b ON b.ns = k.ns AND b.content_hash = k.content_hash";
+    SELECT b.namespace, NULL, b.content_hash, b.cascade_deleted, NULL, NULL
+    FROM unnest($3::uuid[], $4::bytea[]) k (namespace, content_hash)
+    JOIN blocked_contents b ON b.namespace = k.namespace AND b.content_hash = k.content_hash";
 
 /// Ids or hashes, each with its namespace, as two lists of the same length.
 type NamespacedKeys<K> = (Vec<Uuid>, Vec<K>);
@@ -216,13 +217,13 @@ fn state_keys(writes: &[Write]) -> (NamespacedKeys<Uuid>, NamespacedKeys<Vec<u8>
     let mut keys = NamespacedKeys::default();
     let mut hashes = NamespacedKeys::default();
     for Write { record, based_on, .. } in writes {
-        let ns = scopes::namespace(&record.scope);
+        let namespace = scopes::namespace(&record.scope);
         for id in [record.id].into_iter().chain(based_on.iter().map(|basis| basis.id)) {
-            keys.0.push(ns);
+            keys.0.push(namespace);
             keys.1.push(uuid(id));
         }
         if Tombstone::blocks_content_for(record.trust, false) {
-            hashes.0.push(ns);
+            hashes.0.push(namespace);
             hashes.1.push(record.content_hash().as_bytes().to_vec());
         }
     }
@@ -239,25 +240,25 @@ async fn read_state(connection: &mut PgConnection, writes: &[Write]) -> Result<B
     let mut record_namespaces = Vec::new();
     let mut record_ids = Vec::new();
     for row in query.fetch_all(&mut *connection).await? {
-        match (row.try_get::<Option<Uuid>, _>("ns")?, row.try_get::<Option<Uuid>, _>("id")?) {
+        match (row.try_get::<Option<Uuid>, _>("namespace")?, row.try_get::<Option<Uuid>, _>("id")?) {
             (None, _) if row.try_get::<&str, _>("part")? == analyzer => state.analyzer = row.try_get("made_by")?,
             (None, _) => state.versions.read_part(row.try_get("part")?, row.try_get("made_by")?),
-            (Some(ns), None) => {
+            (Some(namespace), None) => {
                 let hash = tombstones::content_hash(&row)?;
-                state.deleted_contents.insert((ns, hash), row.try_get("cascade_deleted")?);
+                state.deleted_contents.insert((namespace, hash), row.try_get("cascade_deleted")?);
             }
-            (Some(ns), Some(id)) if row.try_get::<Option<bool>, _>("cascade_deleted")?.is_some() => {
-                state.tombstones.insert((ns, scopes::record_id(id)));
+            (Some(namespace), Some(id)) if row.try_get::<Option<bool>, _>("cascade_deleted")?.is_some() => {
+                state.tombstones.insert((namespace, scopes::record_id(id)));
             }
-            (Some(ns), Some(id)) => {
-                record_namespaces.push(ns);
+            (Some(namespace), Some(id)) => {
+                record_namespaces.push(namespace);
                 record_ids.push(id);
             }
         }
     }
     if !record_ids.is_empty() {
         for stored in row::find_by_keys(connection, &record_namespaces, &record_ids).await? {
-            state.records.insert((stored.ns, stored.record.id), stored.record);
+            state.records.insert((stored.namespace, stored.record.id), stored.record);
         }
     }
     Ok(state)

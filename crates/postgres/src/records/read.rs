@@ -35,10 +35,10 @@ pub(crate) async fn expired(
     limit: usize,
 ) -> Result<Vec<(Scope, RecordId)>, PostgresError> {
     let sql = "SELECT n.tenant, n.username, a.agent, a.session, a.branch, x.id FROM
-        (SELECT r.ns, r.scope, r.id, r.expires_at FROM records r
+        (SELECT r.namespace, r.scope, r.id, r.expires_at FROM records r
          WHERE r.expires_at IS NOT NULL AND NOT r.pinned AND r.expires_at <= $1
          ORDER BY r.expires_at, r.id LIMIT $2) x
-        JOIN namespaces n ON n.ns = x.ns JOIN scopes a ON a.ns = x.ns AND a.scope = x.scope
+        JOIN namespaces n ON n.namespace = x.namespace JOIN scopes a ON a.namespace = x.namespace AND a.scope = x.scope
         ORDER BY x.expires_at, x.id";
     let rows = sqlx::query(sql).bind(now.as_micros()).bind(rows::sql_limit(limit)).fetch_all(connection).await?;
     rows.iter().map(|row| Ok((scopes::read_or_user(row)?, record_id(row.try_get("id")?)))).collect()
@@ -49,7 +49,8 @@ macro_rules! join_adjacent {
     ($name:literal, $relation:literal, $order:literal) => {
         concat!(
             " LEFT JOIN LATERAL (SELECT p.id, (p.role IS DISTINCT FROM r.role OR p.speaker IS DISTINCT FROM r.speaker) \
-               AS another_voice FROM records p WHERE p.ns = r.ns AND p.scope = r.scope AND p.state = 'active' \
+               AS another_voice FROM records p WHERE p.namespace = r.namespace AND p.scope = r.scope
+               AND p.state = 'active' \
                AND p.kind = r.kind AND (p.occurred_at, p.place, p.id) ",
             $relation,
             " (r.occurred_at, r.place, r.id) ORDER BY p.occurred_at ",
@@ -74,7 +75,7 @@ pub(crate) async fn adjacent(
     let mut statement = StatementBuilder::new(concat!(
         "SELECT r.id, before.id AS before_id, before.another_voice AS before_voice, next.id AS next_id,
                 next.another_voice AS next_voice FROM records r
-         JOIN namespaces n ON n.ns = r.ns",
+         JOIN namespaces n ON n.namespace = r.namespace",
         join_adjacent!("before", "<", "DESC"),
         join_adjacent!("next", ">", "ASC"),
         " WHERE r.id = ANY ("

@@ -12,7 +12,9 @@ use memory_engine_core::{
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_sql::request;
-use memory_engine_vector_store::{EmbeddingVersionRole, EmbeddingVersionStore, EmbeddingVersions, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{
+    EmbeddingVersionRole, EmbeddingVersionStore, EmbeddingVersions, VectorEntry, VectorQuery, VectorStore,
+};
 
 use crate::{
     database::{
@@ -243,8 +245,8 @@ impl EmbeddingVersionStore for PostgresStore {
     async fn role(&self) -> Result<EmbeddingVersionRole> {
         // Read from the primary, since the answer decides which worker processes which jobs.
         let servers = ReadServers::primary_only(self.primary());
-        let versions =
-            with_reader!(from servers, "embedding_versions", |connection| index_metadata::read_versions(connection).await)?;
+        let versions = with_reader!(from servers, "embedding_versions",
+            |connection| index_metadata::read_versions(connection).await)?;
         Ok(versions.role(self.metadata(), "embedding_versions")?.0)
     }
 

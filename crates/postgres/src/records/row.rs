@@ -34,7 +34,7 @@ pub(crate) use columns_without_owner;
 
 macro_rules! joined_columns {
     ($($column:ident: $type:ty = $($field:ident).+),* $(,)?) => {
-        concat!("a.agent, a.session, a.branch, r.ns, r.id" $(, ", r.", stringify!($column))*)
+        concat!("a.agent, a.session, a.branch, r.namespace, r.id" $(, ", r.", stringify!($column))*)
     };
 }
 pub(crate) use joined_columns;
@@ -68,8 +68,9 @@ record_columns!(fields);
 /// `OFFSET 0` makes the planner look up each record by its key. Otherwise it may read all records of a user, since it
 /// expects few.
 const JOIN_RECORDS: &str = " LEFT JOIN LATERAL (
-        SELECT {columns} FROM records r{join_namespaces} JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope
-        WHERE r.ns = h.ns AND r.id = h.id{namespace} OFFSET 0
+        SELECT {columns} FROM records r{join_namespaces}
+        JOIN scopes a ON a.namespace = r.namespace AND a.scope = r.scope
+        WHERE r.namespace = h.namespace AND r.id = h.id{namespace} OFFSET 0
     ) y ON true";
 
 /// Appends a join that adds the record of each hit `h` as `y`: all columns if `reads_records`, otherwise the namespace
@@ -82,13 +83,13 @@ pub(crate) fn push_join_records(
     push_columns: impl Fn(&mut StatementBuilder),
 ) {
     statement.push_template(JOIN_RECORDS, |part, statement| match (part, scope.user_name()) {
-        ("columns", _) if !reads_records => push_columns(statement.push("r.ns, r.id")),
+        ("columns", _) if !reads_records => push_columns(statement.push("r.namespace, r.id")),
         ("columns", _) => {
             push_record_columns(scope, statement);
             push_columns(statement);
         }
         ("join_namespaces", None) if reads_records => {
-            statement.push(" JOIN namespaces n ON n.ns = r.ns");
+            statement.push(" JOIN namespaces n ON n.namespace = r.namespace");
         }
         ("join_namespaces", _) => {}
         ("namespace", _) => covered.push_joined_namespace_condition("r", statement),
@@ -118,9 +119,9 @@ pub(crate) fn push_select_records(
     push_record_columns(scope, statement.push("SELECT "));
     statement.push(more_columns).push(" FROM records r");
     if scope.user_name().is_none() {
-        statement.push(" JOIN namespaces n ON n.ns = r.ns");
+        statement.push(" JOIN namespaces n ON n.namespace = r.namespace");
     }
-    statement.push(" JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope").push(more_tables);
+    statement.push(" JOIN scopes a ON a.namespace = r.namespace AND a.scope = r.scope").push(more_tables);
 }
 
 /// SQL that selects the columns of records, up to the conditions. `$from` must provide the table alias `r`.
@@ -135,7 +136,8 @@ macro_rules! select_records {
             $more,
             " FROM ",
             $from,
-            " JOIN namespaces n ON n.ns = r.ns JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope "
+            " JOIN namespaces n ON n.namespace = r.namespace
+                JOIN scopes a ON a.namespace = r.namespace AND a.scope = r.scope "
         )
     };
 }
@@ -144,7 +146,7 @@ pub(crate) use select_records;
 /// A record with its namespace.
 #[derive(Debug)]
 pub(crate) struct StoredRecord {
-    pub(crate) ns: Uuid,
+    pub(crate) namespace: Uuid,
     pub(crate) record: Record,
 }
 
@@ -154,7 +156,7 @@ pub(crate) fn read(row: &PgRow) -> Result<StoredRecord, DamagedRecord> {
     let scope = scopes::read(row).map_err(|_| DamagedRecord::new(id, "scopes", "scope"))?;
     let mut record = Record::with_id(id, scope, Kind::TURN, String::new(), Timestamp::from_micros(0));
     read_fields(row, &mut record).map_err(|column| DamagedRecord::new(id, "records", column))?;
-    Ok(StoredRecord { ns: row.try_get("ns").unwrap_or_default(), record })
+    Ok(StoredRecord { namespace: row.try_get("namespace").unwrap_or_default(), record })
 }
 
 /// Reads a row with `columns_with_owner!` for a page.
@@ -197,8 +199,8 @@ pub(crate) async fn raw(
     let mut statement = StatementBuilder::new(
         "SELECT row_to_json(x)::text AS raw FROM (
             SELECT n.tenant, n.username AS \"user\", a.agent, a.session, a.branch, r.*
-            FROM records r JOIN namespaces n ON n.ns = r.ns
-            LEFT JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope WHERE r.id = ANY (",
+            FROM records r JOIN namespaces n ON n.namespace = r.namespace
+            LEFT JOIN scopes a ON a.namespace = r.namespace AND a.scope = r.scope WHERE r.id = ANY (",
     );
     statement.bind(uuids(ids)).push(") AND ");
     covered.push_joined_record_condition(&mut statement);
@@ -217,12 +219,12 @@ pub(crate) async fn ids_by_namespace(
     covered: &CoveredScope,
     ids: &[RecordId],
 ) -> Result<BTreeMap<Uuid, Vec<Uuid>>, PostgresError> {
-    let mut statement = StatementBuilder::new("SELECT r.ns, r.id FROM records r WHERE r.id = ANY (");
+    let mut statement = StatementBuilder::new("SELECT r.namespace, r.id FROM records r WHERE r.id = ANY (");
     statement.bind(uuids(ids)).push(") AND ");
     covered.push_row_condition("r", &mut statement);
     let mut ids_by_namespace: BTreeMap<Uuid, Vec<Uuid>> = BTreeMap::new();
     for row in statement.fetch_all(connection).await? {
-        ids_by_namespace.entry(row.try_get("ns")?).or_default().push(row.try_get("id")?);
+        ids_by_namespace.entry(row.try_get("namespace")?).or_default().push(row.try_get("id")?);
     }
     Ok(ids_by_namespace)
 }
@@ -246,15 +248,15 @@ impl CurrentRevision {
 /// Returns the current revisions of the records with these ids in a namespace.
 pub(crate) async fn current_revisions(
     connection: &mut PgConnection,
-    ns: Uuid,
+    namespace: Uuid,
     ids: &[RecordId],
 ) -> Result<Vec<CurrentRevision>, PostgresError> {
     let sql = concat!(
         "SELECT r.id, r.scope, r.revision, ",
         indexed!(),
-        " AS indexed FROM records r WHERE r.ns = $1 AND r.id = ANY ($2)"
+        " AS indexed FROM records r WHERE r.namespace = $1 AND r.id = ANY ($2)"
     );
-    let rows = sqlx::query(sql).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
+    let rows = sqlx::query(sql).bind(namespace).bind(uuids(ids)).fetch_all(connection).await?;
     let read = |row: &PgRow| {
         let revision = u64::try_from(row.try_get::<i64, _>("revision")?).unwrap_or_default();
         Ok(CurrentRevision {
@@ -267,15 +269,16 @@ pub(crate) async fn current_revisions(
     rows.iter().map(read).collect()
 }
 
-/// Returns the records with these keys: `ns` and `ids` hold the namespace and the id of each.
+/// Returns the records with these keys: `namespace` and `ids` hold the namespace and the id of each.
 pub(crate) async fn find_by_keys(
     connection: &mut PgConnection,
-    ns: &[Uuid],
+    namespace: &[Uuid],
     ids: &[Uuid],
 ) -> Result<Vec<StoredRecord>, PostgresError> {
-    let sql =
-        select_records!("unnest($1::uuid[], $2::uuid[]) k (ns, id) JOIN records r ON r.ns = k.ns AND r.id = k.id");
-    let rows = sqlx::query(sql).bind(ns).bind(ids).fetch_all(connection).await?;
+    let sql = select_records!(
+        "unnest($1::uuid[], $2::uuid[]) k (namespace, id) JOIN records r ON r.namespace = k.namespace AND r.id = k.id"
+    );
+    let rows = sqlx::query(sql).bind(namespace).bind(ids).fetch_all(connection).await?;
     rows.iter().map(|row| Ok(read(row)?)).collect()
 }
 
@@ -284,14 +287,14 @@ struct RecordRow<'r>(&'r Record);
 
 /// The columns of a row beside those of the fields, each with its type.
 const KEY_COLUMNS: [(&str, &str); 5] =
-    [("ns", "uuid"), ("id", "uuid"), ("scope", "uuid"), ("folded", "text"), ("content_hash", "bytea")];
+    [("namespace", "uuid"), ("id", "uuid"), ("scope", "uuid"), ("folded", "text"), ("content_hash", "bytea")];
 
 impl Serialize for RecordRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(record) = self;
         let folded = text::normalize(&record.text);
         let mut row = serializer.serialize_map(None)?;
-        row.serialize_entry("ns", &scopes::namespace(&record.scope))?;
+        row.serialize_entry("namespace", &scopes::namespace(&record.scope))?;
         row.serialize_entry("id", &uuid(record.id))?;
         row.serialize_entry("scope", &scopes::address(&record.scope))?;
         row.serialize_entry("folded", &(folded != record.text).then_some(folded))?;
@@ -321,10 +324,10 @@ pub(crate) fn insert_records(parameter: &str) -> String {
 static INSERT_RECORDS: LazyLock<String> = LazyLock::new(|| insert_records("$1::text"));
 
 static REPLACE_RECORDS: LazyLock<String> = LazyLock::new(|| {
-    let written = row_columns().filter(|(name, _)| !["ns", "id", "scope"].contains(name));
+    let written = row_columns().filter(|(name, _)| !["namespace", "id", "scope"].contains(name));
     let set: Vec<String> = written.map(|(name, _)| format!("{name} = x.{name}")).collect();
     format!(
-        "UPDATE records r SET {} FROM {} WHERE r.ns = $2 AND x.ns = $2 AND r.id = x.id",
+        "UPDATE records r SET {} FROM {} WHERE r.namespace = $2 AND x.namespace = $2 AND r.id = x.id",
         set.join(", "),
         json_rows("$1::text"),
     )
@@ -339,9 +342,17 @@ pub(crate) async fn insert(connection: &mut PgConnection, chunks: Vec<String>) -
 }
 
 /// Replaces existing records of a namespace.
-pub(crate) async fn replace(connection: &mut PgConnection, ns: Uuid, records: &[&Record]) -> Result<(), PostgresError> {
+pub(crate) async fn replace(
+    connection: &mut PgConnection,
+    namespace: Uuid,
+    records: &[&Record],
+) -> Result<(), PostgresError> {
     for chunk in json_chunks(records)? {
-        sqlx::query(AssertSqlSafe(REPLACE_RECORDS.as_str())).bind(chunk).bind(ns).execute(&mut *connection).await?;
+        sqlx::query(AssertSqlSafe(REPLACE_RECORDS.as_str()))
+            .bind(chunk)
+            .bind(namespace)
+            .execute(&mut *connection)
+            .await?;
     }
     Ok(())
 }
@@ -368,9 +379,9 @@ pub(crate) fn json_chunks(records: &[&Record]) -> Result<Vec<String>, PostgresEr
 /// Deletes records. Foreign keys delete the rows that refer to them. Returns the kind of each deleted record.
 pub(crate) async fn remove(
     connection: &mut PgConnection,
-    ns: Uuid,
+    namespace: Uuid,
     ids: &[Uuid],
 ) -> Result<Vec<String>, PostgresError> {
-    let sql = "DELETE FROM records r WHERE r.ns = $1 AND r.id = ANY ($2) RETURNING r.kind";
-    Ok(sqlx::query_scalar(sql).bind(ns).bind(ids).fetch_all(connection).await?)
+    let sql = "DELETE FROM records r WHERE r.namespace = $1 AND r.id = ANY ($2) RETURNING r.kind";
+    Ok(sqlx::query_scalar(sql).bind(namespace).bind(ids).fetch_all(connection).await?)
 }

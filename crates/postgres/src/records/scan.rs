@@ -34,7 +34,8 @@ pub(crate) async fn scan(
 async fn count(connection: &mut PgConnection, scope: &Scope, query: &ScanQuery) -> Result<u64, PostgresError> {
     // Filters can also test the address.
     let mut statement = StatementBuilder::new(
-        "SELECT count(*) AS records FROM records r JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope WHERE ",
+        "SELECT count(*) AS records FROM records r
+            JOIN scopes a ON a.namespace = r.namespace AND a.scope = r.scope WHERE ",
     );
     push_conditions(scope, query, &mut statement);
     let count: i64 = statement.fetch_one(connection).await?.try_get("records")?;

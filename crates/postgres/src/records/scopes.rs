@@ -74,9 +74,9 @@ pub(crate) async fn insert_addresses(connection: &mut PgConnection, scopes: &[&S
     };
     let addresses: Vec<Uuid> = scopes.iter().map(|scope| address(scope)).collect();
     sqlx::query(
-        "INSERT INTO scopes (ns, scope, agent, session, branch)
+        "INSERT INTO scopes (namespace, scope, agent, session, branch)
          SELECT x.* FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) x
-         ON CONFLICT (ns, scope) DO NOTHING",
+         ON CONFLICT (namespace, scope) DO NOTHING",
     )
     .bind(scopes.iter().map(|scope| namespace(scope)).collect::<Vec<_>>())
     .bind(addresses)
@@ -89,11 +89,11 @@ pub(crate) async fn insert_addresses(connection: &mut PgConnection, scopes: &[&S
 }
 
 /// Inserts the address of a namespace without agent, session and branch, if it does not exist yet. Returns it.
-pub(crate) async fn insert_user_address(connection: &mut PgConnection, ns: Uuid) -> Result<Uuid, PostgresError> {
+pub(crate) async fn insert_user_address(connection: &mut PgConnection, namespace: Uuid) -> Result<Uuid, PostgresError> {
     let address = hash_names("memory-engine 2026 address", ["", "", ""]);
-    let sql = "INSERT INTO scopes (ns, scope, agent, session, branch) VALUES ($1, $2, '', '', '')
-               ON CONFLICT (ns, scope) DO NOTHING";
-    sqlx::query(sql).bind(ns).bind(address).execute(connection).await?;
+    let sql = "INSERT INTO scopes (namespace, scope, agent, session, branch) VALUES ($1, $2, '', '', '')
+               ON CONFLICT (namespace, scope) DO NOTHING";
+    sqlx::query(sql).bind(namespace).bind(address).execute(connection).await?;
     Ok(address)
 }
 
@@ -153,8 +153,8 @@ impl CoveredScope {
     }
 
     /// Returns the whole of a namespace.
-    pub(crate) fn of_namespace(ns: Uuid) -> Self {
-        Self { owner: OwnerFilter::User(ns), dimensions: Vec::new() }
+    pub(crate) fn of_namespace(namespace: Uuid) -> Self {
+        Self { owner: OwnerFilter::User(namespace), dimensions: Vec::new() }
     }
 
     /// Returns true if it covers all users of a tenant.
@@ -163,23 +163,23 @@ impl CoveredScope {
     }
 
     /// Returns the part of the scope in one namespace.
-    pub(crate) fn within(&self, ns: Uuid) -> Self {
-        Self { owner: OwnerFilter::User(ns), dimensions: self.dimensions.clone() }
+    pub(crate) fn within(&self, namespace: Uuid) -> Self {
+        Self { owner: OwnerFilter::User(namespace), dimensions: self.dimensions.clone() }
     }
 
     /// Returns the covered namespaces, ordered by user. The namespace of a single user may not exist.
     pub(crate) async fn namespaces(&self, connection: &mut PgConnection) -> Result<Vec<Uuid>, PostgresError> {
         match &self.owner {
-            OwnerFilter::User(ns) => Ok(vec![*ns]),
+            OwnerFilter::User(namespace) => Ok(vec![*namespace]),
             OwnerFilter::Tenant(tenant) | OwnerFilter::OnlyTenant(tenant) => {
-                let sql = "SELECT n.ns FROM namespaces n WHERE n.tenant = $1 ORDER BY n.username";
+                let sql = "SELECT n.namespace FROM namespaces n WHERE n.tenant = $1 ORDER BY n.username";
                 Ok(sqlx::query_scalar(sql).bind(tenant).fetch_all(connection).await?)
             }
         }
     }
 
-    /// Appends the condition that `row`, which has the columns `ns` and `address`, is covered. This condition enforces
-    /// the scope in every statement.
+    /// Appends the condition that `row`, which has the columns `namespace` and `address`, is covered. This condition
+    /// enforces the scope in every statement.
     pub(crate) fn push_row_condition(&self, row: &'static str, statement: &mut StatementBuilder) {
         self.push_namespace_condition(row, statement);
         if self.dimensions.is_empty() {
@@ -193,8 +193,8 @@ impl CoveredScope {
                 statement.push("))");
             }
             OwnerFilter::Tenant(_) | OwnerFilter::OnlyTenant(_) => {
-                statement.push(" AND (").push(row).push(".ns, ").push(row);
-                statement.push(".scope) IN (SELECT w.ns, w.scope FROM scopes w WHERE ");
+                statement.push(" AND (").push(row).push(".namespace, ").push(row);
+                statement.push(".scope) IN (SELECT w.namespace, w.scope FROM scopes w WHERE ");
                 self.push_address_condition("w", statement);
                 statement.push(")");
             }
@@ -220,8 +220,16 @@ impl CoveredScope {
     ) {
         let ids = uuids(ids);
         if self.is_tenant_wide() {
-            statement.push("records r JOIN namespaces n ON n.ns = r.ns JOIN scopes a ON a.ns = r.ns AND ");
-            statement.push("a.scope = r.scope JOIN ").push(table).push(" ON ").push(row).push(".ns = r.ns AND ");
+            statement.push(
+                "records r JOIN namespaces n ON n.namespace = r.namespace
+                JOIN scopes a ON a.namespace = r.namespace AND ",
+            );
+            statement
+                .push("a.scope = r.scope JOIN ")
+                .push(table)
+                .push(" ON ")
+                .push(row)
+                .push(".namespace = r.namespace AND ");
             statement.push(row).push(".id = r.id WHERE r.id = ANY (").bind(ids).push(") AND ");
             self.push_joined_record_condition(statement);
             statement.push(" ORDER BY n.username");
@@ -234,7 +242,7 @@ impl CoveredScope {
     /// Appends the condition that the record `r`, joined with its namespace `n` and its address `a`, is covered.
     pub(crate) fn push_joined_record_condition(&self, statement: &mut StatementBuilder) {
         match &self.owner {
-            OwnerFilter::User(ns) => statement.push("r.ns = ").bind(*ns),
+            OwnerFilter::User(namespace) => statement.push("r.namespace = ").bind(*namespace),
             OwnerFilter::Tenant(tenant) | OwnerFilter::OnlyTenant(tenant) => {
                 statement.push("n.tenant = ").bind(tenant.clone())
             }
@@ -279,10 +287,10 @@ impl CoveredScope {
     pub(crate) fn push_namespace_condition(&self, row: &'static str, statement: &mut StatementBuilder) {
         match &self.owner {
             OwnerFilter::OnlyTenant(_) => statement.push("true"),
-            OwnerFilter::User(ns) => statement.push(row).push(".ns = ").bind(*ns),
+            OwnerFilter::User(namespace) => statement.push(row).push(".namespace = ").bind(*namespace),
             OwnerFilter::Tenant(tenant) => statement
                 .push(row)
-                .push(".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = ")
+                .push(".namespace IN (SELECT t.namespace FROM namespaces t WHERE t.tenant = ")
                 .bind(tenant.clone())
                 .push(")"),
         };

@@ -16,7 +16,7 @@ use crate::{
 /// A record to delete.
 #[derive(Debug)]
 pub(crate) struct StoredStub {
-    pub(crate) ns: Uuid,
+    pub(crate) namespace: Uuid,
     /// Its address; `None` if it is not stored.
     pub(crate) address: Option<Uuid>,
     pub(crate) stub: RecordStub,
@@ -52,9 +52,10 @@ impl From<&Tombstone> for NewTombstone {
 macro_rules! select_stubs {
     ($from:literal) => {
         concat!(
-            "SELECT r.ns, a.scope, r.id, r.kind, r.content_hash, r.derived_from FROM ",
+            "SELECT r.namespace, a.scope, r.id, r.kind, r.content_hash, r.derived_from FROM ",
             $from,
-            " JOIN namespaces n ON n.ns = r.ns LEFT JOIN scopes a ON a.ns = r.ns AND a.scope = r.scope "
+            " JOIN namespaces n ON n.namespace = r.namespace
+                LEFT JOIN scopes a ON a.namespace = r.namespace AND a.scope = r.scope "
         )
     };
 }
@@ -69,7 +70,7 @@ pub(crate) fn read(row: &PgRow) -> Result<StoredStub, PostgresError> {
         content_hash: tombstones::content_hash(row)?,
         derived_from: sources.map(|sources| sources.into_iter().flatten().map(record_id).collect()),
     };
-    Ok(StoredStub { ns: row.try_get("ns")?, address: row.try_get("scope")?, stub })
+    Ok(StoredStub { namespace: row.try_get("namespace")?, address: row.try_get("scope")?, stub })
 }
 
 /// Returns the records with these ids in a scope, ordered by user. Two users may have records with the same id.

@@ -26,8 +26,8 @@ pub(crate) async fn tombstones(
     let mut statement = StatementBuilder::new(
         "SELECT n.tenant, n.username, a.agent, a.session, a.branch, b.id, b.content_hash, b.deleted_at,
              b.cascade_deleted
-         FROM tombstones b JOIN namespaces n ON n.ns = b.ns
-         JOIN scopes a ON a.ns = b.ns AND a.scope = b.scope WHERE ",
+         FROM tombstones b JOIN namespaces n ON n.namespace = b.namespace
+         JOIN scopes a ON a.namespace = b.namespace AND a.scope = b.scope WHERE ",
     );
     covered.push_row_condition("b", &mut statement);
     if let Some(after) = after {
@@ -54,18 +54,18 @@ pub(crate) async fn remove(
     let mut statement = StatementBuilder::new("DELETE FROM tombstones b WHERE b.id = ANY (");
     statement.bind(uuids(ids)).push(") AND ");
     covered.push_row_condition("b", &mut statement);
-    statement.push(" RETURNING b.ns, b.content_hash");
+    statement.push(" RETURNING b.namespace, b.content_hash");
     let removed = statement.fetch_all(connection).await?;
     let mut namespaces: Vec<Uuid> = Vec::with_capacity(removed.len());
     let mut hashes: Vec<Vec<u8>> = Vec::with_capacity(removed.len());
     for row in &removed {
-        namespaces.push(row.try_get("ns")?);
+        namespaces.push(row.try_get("namespace")?);
         hashes.push(row.try_get("content_hash")?);
     }
     sqlx::query(
-        "DELETE FROM blocked_contents c USING unnest($1::uuid[], $2::bytea[]) x (ns, content_hash)
-         WHERE c.ns = x.ns AND c.content_hash = x.content_hash AND NOT EXISTS
-         (SELECT FROM tombstones b WHERE b.ns = x.ns AND b.content_hash = x.content_hash)",
+        "DELETE FROM blocked_contents c USING unnest($1::uuid[], $2::bytea[]) x (namespace, content_hash)
+         WHERE c.namespace = x.namespace AND c.content_hash = x.content_hash AND NOT EXISTS
+         (SELECT FROM tombstones b WHERE b.namespace = x.namespace AND b.content_hash = x.content_hash)",
     )
     .bind(namespaces)
     .bind(hashes)

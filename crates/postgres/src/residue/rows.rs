@@ -78,7 +78,8 @@ impl RowSearch<'_> {
         references: &mut SearchedPlace,
     ) -> Result<(), PostgresError> {
         place.searched += 1;
-        let user = row.try_get::<Option<Uuid>, _>("ns")?.and_then(|ns| self.users.get(&ns).copied());
+        let user =
+            row.try_get::<Option<Uuid>, _>("namespace")?.and_then(|namespace| self.users.get(&namespace).copied());
         let id: Option<Uuid> = row.try_get("id")?;
         let is_deleted = matches!((user, id), (Some(user), Some(id)) if self.is_deleted(user, id));
         let is_shared = if table.is_records() { !is_deleted } else { row.try_get("has_owner")? || table.is_of_names() };
@@ -116,16 +117,17 @@ impl RowSearch<'_> {
         let contents = self.probes.contents();
         // A name of its own: the driver keeps the columns of each statement text.
         let sql = format!(
-            "DECLARE residue_copies NO SCROLL CURSOR FOR SELECT r.ns, r.id, r.trust, r.content_hash FROM records r
-             WHERE r.ns = ANY ('{{{users}}}'::uuid[])"
+            "DECLARE residue_copies NO SCROLL CURSOR FOR SELECT r.namespace, r.id, r.trust, r.content_hash
+                FROM records r
+             WHERE r.namespace = ANY ('{{{users}}}'::uuid[])"
         );
         sqlx::query(AssertSqlSafe(sql)).execute(&mut *connection).await?;
         loop {
             let fetch = format!("FETCH {PAGE_ROWS} FROM residue_copies");
             let rows = sqlx::query(AssertSqlSafe(fetch)).fetch_all(&mut *connection).await?;
             for row in &rows {
-                let (ns, id): (Uuid, Uuid) = (row.try_get("ns")?, row.try_get("id")?);
-                let Some(user) = self.users.get(&ns).filter(|user| !self.is_deleted(user, id)) else { continue };
+                let (namespace, id): (Uuid, Uuid) = (row.try_get("namespace")?, row.try_get("id")?);
+                let Some(user) = self.users.get(&namespace).filter(|user| !self.is_deleted(user, id)) else { continue };
                 if let Some(cascade_deleted) = contents.find(user, &tombstones::content_hash(row)?) {
                     // A damaged record must not prevent the search.
                     let trust = row.try_get::<&str, _>("trust")?.parse().unwrap_or(Trust::Import);

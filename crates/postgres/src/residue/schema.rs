@@ -101,16 +101,16 @@ impl Table {
 
     /// Returns true if each row tells whose it is.
     pub(super) fn names_users(&self) -> bool {
-        self.has("ns")
+        self.has("namespace")
     }
 
     /// Returns the condition for the rows of these users, or of all if the table has no users.
     fn user_sql(&self, users: &str) -> String {
-        if self.names_users() { format!("t.ns = ANY ('{{{users}}}'::uuid[])") } else { "true".to_owned() }
+        if self.names_users() { format!("t.namespace = ANY ('{{{users}}}'::uuid[])") } else { "true".to_owned() }
     }
 
-    /// Returns a statement that selects the rows of these users: `ns`, `id`, `has_owner`, and the searched columns as
-    /// bytes. `own` are the columns of a record that name it and its sources.
+    /// Returns a statement that selects the rows of these users: `namespace`, `id`, `has_owner`, and the searched
+    /// columns as bytes. `own` are the columns of a record that name it and its sources.
     pub(super) fn rows_sql(&self, users: &str) -> String {
         let is_own = |column: &Column| self.is_records() && matches!(column.name.as_str(), "id" | "derived_from");
         let is_searched = |column: &&Column| column.is_searched && !column.is_binary;
@@ -125,15 +125,15 @@ impl Table {
         let binary = self.columns.iter().filter(|column| column.is_binary);
         let binary: Vec<String> =
             binary.map(|column| format!(" || '\\x0a'::bytea || coalesce(t.{}, '')", column.quoted)).collect();
-        let has_key = self.has("ns") && self.has("id");
+        let has_key = self.has("namespace") && self.has("id");
         let is_owned = has_key && self.references.iter().any(|(table, _)| table == "records");
         let owner = match is_owned {
-            true => "EXISTS (SELECT FROM records r WHERE r.ns = t.ns AND r.id = t.id)",
+            true => "EXISTS (SELECT FROM records r WHERE r.namespace = t.namespace AND r.id = t.id)",
             false => "false",
         };
         format!(
-            "SELECT {} AS ns, {} AS id, {owner} AS has_owner, {} AS own, {}{} AS others FROM {} t WHERE {}",
-            if self.names_users() { "t.ns" } else { "NULL::uuid" },
+            "SELECT {} AS namespace, {} AS id, {owner} AS has_owner, {} AS own, {}{} AS others FROM {} t WHERE {}",
+            if self.names_users() { "t.namespace" } else { "NULL::uuid" },
             if self.is_records() { "t.id" } else { "NULL::uuid" },
             texts(&is_own),
             texts(&|column| !is_own(column)),

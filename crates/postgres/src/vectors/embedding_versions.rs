@@ -83,10 +83,11 @@ pub(crate) async fn queue_missing(
     let (EmbeddingVersionRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(0) };
     sqlx::raw_sql("SET LOCAL statement_timeout = 0").execute(&mut *connection).await?;
     let sql = format!(
-        "INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
-         SELECT r.ns, $1, r.id, $2, $3, $5 FROM records r
-         WHERE {} AND NOT EXISTS (SELECT FROM {} v WHERE v.ns = r.ns AND v.id = r.id) FOR KEY SHARE OF r
-         ON CONFLICT (ns, job, id) DO UPDATE SET leased_until = excluded.leased_until, attempts = 0, reason = NULL
+        "INSERT INTO jobs (namespace, job, id, ticket, leased_until, queued_at)
+         SELECT r.namespace, $1, r.id, $2, $3, $5 FROM records r
+         WHERE {} AND NOT EXISTS (SELECT FROM {} v WHERE v.namespace = r.namespace AND v.id = r.id) FOR KEY SHARE OF r
+         ON CONFLICT (namespace, job, id) DO UPDATE
+         SET leased_until = excluded.leased_until, attempts = 0, reason = NULL
          WHERE jobs.leased_until = $4",
         indexed!(),
         table.name()
@@ -133,8 +134,9 @@ pub(crate) async fn cut_over(
         return Ok(false);
     }
     let count_unqueued = format!(
-        "SELECT count(*) FROM records r WHERE {} AND NOT EXISTS (SELECT FROM {} v WHERE v.ns = r.ns AND v.id = r.id)
-         AND NOT EXISTS (SELECT FROM jobs b WHERE b.ns = r.ns AND b.id = r.id AND b.job = $1)",
+        "SELECT count(*) FROM records r WHERE {} AND NOT EXISTS (SELECT FROM {} v
+            WHERE v.namespace = r.namespace AND v.id = r.id)
+         AND NOT EXISTS (SELECT FROM jobs b WHERE b.namespace = r.namespace AND b.id = r.id AND b.job = $1)",
         indexed!(),
         table.name()
     );

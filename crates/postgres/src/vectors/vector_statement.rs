@@ -36,11 +36,11 @@ const COUNT_AND_SEARCH: &str = "
 /// sorts the rows, since those of an index scan may be out of order.
 const HITS: &str = "
     SELECT near.* FROM (
-        SELECT found.ns, found.id, {vector} AS embedding FROM ({search}) found
+        SELECT found.namespace, found.id, {vector} AS embedding FROM ({search}) found
         WINDOW nearest_first AS (ORDER BY found.distance ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
     ) near WHERE near.embedding IS NOT NULL";
 
-const JOIN_TERMS: &str = " LEFT JOIN keyword_documents k ON k.ns = h.ns AND k.id = h.id{namespace}";
+const JOIN_TERMS: &str = " LEFT JOIN keyword_documents k ON k.namespace = h.namespace AND k.id = h.id{namespace}";
 
 /// The number of vectors in scope, for each of the two tables. During a change of the embedding model, one of them
 /// serves searches, and the other one is being filled.
@@ -158,7 +158,7 @@ impl VectorStatement<'_> {
 
     /// Appends the columns that identify the hits `h`, or those of their records and terms.
     fn push_columns(&self, statement: &mut StatementBuilder) {
-        statement.push(if self.reads_records { "y.*, k.terms, k.counts" } else { "h.ns, h.id" });
+        statement.push(if self.reads_records { "y.*, k.terms, k.counts" } else { "h.namespace, h.id" });
     }
 
     fn push_join_records(&self, statement: &mut StatementBuilder) {
@@ -174,7 +174,7 @@ impl VectorStatement<'_> {
     /// Appends the records that pass the filter as the table `passing`, at most one more than an exact search compares.
     fn push_passing_records(&self, is_filtered: bool, statement: &mut StatementBuilder) {
         if let (true, Some(filter)) = (is_filtered, &self.query.filter) {
-            statement.push(", passing AS MATERIALIZED (SELECT r.ns, r.id FROM records r");
+            statement.push(", passing AS MATERIALIZED (SELECT r.namespace, r.id FROM records r");
             push_address_join(filter, "r", statement);
             self.assumed.push_row_condition("r", statement.push(" WHERE "));
             filter::write(filter, statement.push(" AND "));
@@ -189,9 +189,9 @@ impl VectorStatement<'_> {
         if plan != SearchPlan::ExactFiltered {
             return self.push_selection(plan, &self.assumed, table, statement);
         }
-        self.push_distance(plan, statement.push("SELECT v.ns, v.id, v.embedding, "));
+        self.push_distance(plan, statement.push("SELECT v.namespace, v.id, v.embedding, "));
         statement.push(" FROM passing p JOIN ").push(table.name());
-        statement.push(" v ON v.ns = p.ns AND v.id = p.id WHERE ");
+        statement.push(" v ON v.namespace = p.namespace AND v.id = p.id WHERE ");
         // The join implies the namespace, but the planner does not infer that and would read all partitions.
         if self.covered.is_tenant_wide() {
             statement.push("true");
@@ -252,10 +252,10 @@ impl VectorStatement<'_> {
         table: VectorTable,
         statement: &mut StatementBuilder,
     ) {
-        self.push_distance(plan, statement.push("SELECT v.ns, v.id, v.embedding, "));
+        self.push_distance(plan, statement.push("SELECT v.namespace, v.id, v.embedding, "));
         statement.push(" FROM ").push(table.name()).push(" v");
         if let Some(filter) = &self.query.filter {
-            statement.push(" JOIN records r ON r.ns = v.ns AND r.id = v.id");
+            statement.push(" JOIN records r ON r.namespace = v.namespace AND r.id = v.id");
             push_address_join(filter, "v", statement);
         }
         covered.push_row_condition("v", statement.push(" WHERE "));
@@ -286,7 +286,12 @@ impl VectorStatement<'_> {
 /// Joins the address of `row`, if the filter tests a part of it.
 fn push_address_join(filter: &Filter, row: &'static str, statement: &mut StatementBuilder) {
     if filter::reads_address(filter) {
-        statement.push(" JOIN scopes a ON a.ns = ").push(row).push(".ns AND a.scope = ").push(row).push(".scope");
+        statement
+            .push(" JOIN scopes a ON a.namespace = ")
+            .push(row)
+            .push(".namespace AND a.scope = ")
+            .push(row)
+            .push(".scope");
     }
 }
 

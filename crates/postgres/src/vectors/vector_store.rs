@@ -57,15 +57,15 @@ pub(crate) async fn upsert(
     namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
     // Read after the lock: versions change between two writes.
     let (_, table) = index_metadata::read_versions(connection).await?.role(metadata, "vector upsert")?;
-    for (ns, entries) in by_namespace {
+    for (namespace, entries) in by_namespace {
         let ids: Vec<_> = entries.keys().copied().collect();
-        let current = row::current_revisions(connection, ns, &ids).await?;
+        let current = row::current_revisions(connection, namespace, &ids).await?;
         let fresh = current
             .iter()
             .filter_map(|revision| entries.get(&revision.id).filter(|entry| revision.matches(&entry.record)));
         let fresh: Vec<_> = fresh.map(|entry| NewVector::of_entry(entry)).collect();
         let ids: Vec<Uuid> = fresh.iter().map(|new| uuid(new.record.id)).collect();
-        remove_from(connection, table, ns, &ids).await?;
+        remove_from(connection, table, namespace, &ids).await?;
         insert(connection, table, &fresh).await?;
     }
     Ok(())
@@ -78,17 +78,17 @@ macro_rules! insert_vectors {
             "WITH new AS (
                 INSERT INTO ",
             $table,
-            " (ns, id, scope, embedding, tokens)
+            " (namespace, id, scope, embedding, tokens)
                 SELECT x.* FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::vector[], $5::bytea[]) x
-                RETURNING ns, scope
+                RETURNING namespace, scope
              ), sums AS (
-                SELECT ns, scope, count(*) AS vectors FROM new GROUP BY ns, scope
+                SELECT namespace, scope, count(*) AS vectors FROM new GROUP BY namespace, scope
              )
              UPDATE scopes a SET ",
             $table,
             " = a.",
             $table,
-            " + s.vectors FROM sums s WHERE a.ns = s.ns AND a.scope = s.scope"
+            " + s.vectors FROM sums s WHERE a.namespace = s.namespace AND a.scope = s.scope"
         )
     };
 }
@@ -100,7 +100,7 @@ macro_rules! delete_vectors {
             "WITH gone AS (
                 DELETE FROM ",
             $table,
-            " v WHERE v.ns = $1 AND v.id = ANY ($2) RETURNING v.scope, v.id
+            " v WHERE v.namespace = $1 AND v.id = ANY ($2) RETURNING v.scope, v.id
              ), sums AS (
                 SELECT scope, count(*) AS vectors FROM gone GROUP BY scope
              ), kept AS (
@@ -108,7 +108,7 @@ macro_rules! delete_vectors {
             $table,
             " = a.",
             $table,
-            " - s.vectors FROM sums s WHERE a.ns = $1 AND a.scope = s.scope
+            " - s.vectors FROM sums s WHERE a.namespace = $1 AND a.scope = s.scope
              )
              SELECT id FROM gone"
         )
@@ -174,10 +174,10 @@ pub(crate) async fn token_vectors(
 }
 
 /// Removes the vectors of these records from every embedding version. Returns the number of records that had one.
-pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
+pub(crate) async fn remove(connection: &mut PgConnection, namespace: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
     let mut removed = BTreeSet::new();
     for table in VectorTable::ALL {
-        removed.extend(remove_from(connection, table, ns, ids).await?);
+        removed.extend(remove_from(connection, table, namespace, ids).await?);
     }
     Ok(removed.len() as u64)
 }
@@ -185,14 +185,14 @@ pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]
 async fn remove_from(
     connection: &mut PgConnection,
     table: VectorTable,
-    ns: Uuid,
+    namespace: Uuid,
     ids: &[Uuid],
 ) -> Result<Vec<Uuid>, PostgresError> {
     let query = sqlx::query_scalar(match table {
         VectorTable::First => delete_vectors!("vectors"),
         VectorTable::Second => delete_vectors!("secondary_vectors"),
     });
-    Ok(query.bind(ns).bind(ids).fetch_all(connection).await?)
+    Ok(query.bind(namespace).bind(ids).fetch_all(connection).await?)
 }
 
 /// Removes the vectors of these records in a scope. Returns the number of records that had one.
@@ -202,9 +202,9 @@ pub(crate) async fn delete(
     ids: &[RecordId],
 ) -> Result<u64, PostgresError> {
     let mut removed = 0;
-    for (ns, ids) in row::ids_by_namespace(connection, covered, ids).await? {
-        namespaces::lock_known(connection, &[ns]).await?;
-        removed += remove(connection, ns, &ids).await?;
+    for (namespace, ids) in row::ids_by_namespace(connection, covered, ids).await? {
+        namespaces::lock_known(connection, &[namespace]).await?;
+        removed += remove(connection, namespace, &ids).await?;
     }
     Ok(removed)
 }

@@ -5,7 +5,7 @@ CREATE FUNCTION golden_schema.memory_add_to_groups() RETURNS trigger
     AS $$
 BEGIN
     WITH n AS (
-        SELECT r.ns, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
+        SELECT r.namespace, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
                min(r.occurred_at) AS oldest, max(r.occurred_at) AS newest,
                max(memory_record_edited_at(r.metadata)) AS edited_at
         FROM added r GROUP BY 1, 2, 3, 4, 5
@@ -13,15 +13,15 @@ BEGIN
         UPDATE record_groups g SET records = g.records + n.records, oldest = least(g.oldest, n.oldest),
             newest = greatest(g.newest, n.newest), edited_at = greatest(g.edited_at, n.edited_at)
         FROM n
-        WHERE g.ns = n.ns AND g.scope = n.scope AND g.kind = n.kind AND g.state = n.state
+        WHERE g.namespace = n.namespace AND g.scope = n.scope AND g.kind = n.kind AND g.state = n.state
             AND g.app IS NOT DISTINCT FROM n.app
-        RETURNING g.ns, g.scope, g.kind, g.state, g.app
+        RETURNING g.namespace, g.scope, g.kind, g.state, g.app
     )
-    INSERT INTO record_groups (ns, scope, kind, state, app, records, oldest, newest, edited_at)
-    SELECT n.ns, n.scope, n.kind, n.state, n.app, n.records, n.oldest, n.newest, n.edited_at FROM n
+    INSERT INTO record_groups (namespace, scope, kind, state, app, records, oldest, newest, edited_at)
+    SELECT n.namespace, n.scope, n.kind, n.state, n.app, n.records, n.oldest, n.newest, n.edited_at FROM n
     WHERE NOT EXISTS (
         SELECT FROM grown g
-        WHERE g.ns = n.ns AND g.scope = n.scope AND g.kind = n.kind AND g.state = n.state
+        WHERE g.namespace = n.namespace AND g.scope = n.scope AND g.kind = n.kind AND g.state = n.state
             AND g.app IS NOT DISTINCT FROM n.app
     );
     RETURN NULL;
@@ -30,46 +30,46 @@ CREATE FUNCTION golden_schema.memory_insert_batch(scope_namespaces uuid[], scope
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    INSERT INTO scopes (ns, scope, agent, session, branch, documents, vectors, secondary_vectors)
-    SELECT x.ns, x.scope, x.agent, x.session, x.branch, x.documents,
+    INSERT INTO scopes (namespace, scope, agent, session, branch, documents, vectors, secondary_vectors)
+    SELECT x.namespace, x.scope, x.agent, x.session, x.branch, x.documents,
            CASE WHEN vector_table = 'vectors' THEN x.vectors ELSE 0 END,
            CASE WHEN vector_table = 'vectors' THEN 0 ELSE x.vectors END
     FROM unnest(scope_namespaces, scope_ids, scope_agents, scope_sessions, scope_branches, scope_documents,
-                scope_vectors) x (ns, scope, agent, session, branch, documents, vectors)
-    ON CONFLICT (ns, scope) DO UPDATE SET documents = scopes.documents + excluded.documents,
+                scope_vectors) x (namespace, scope, agent, session, branch, documents, vectors)
+    ON CONFLICT (namespace, scope) DO UPDATE SET documents = scopes.documents + excluded.documents,
         vectors = scopes.vectors + excluded.vectors,
         secondary_vectors = scopes.secondary_vectors + excluded.secondary_vectors
     WHERE excluded.documents + excluded.vectors + excluded.secondary_vectors > 0;
-    INSERT INTO records (ns, id, scope, folded, content_hash, kind, text, role, speaker, scene, topic, emotion, message_id, sequence, round, confidence, importance, occurred_at, recorded_at, valid_from, valid_until, trust, state, pinned, expires_at, revision, entities, tags, derived_from, metadata) SELECT x.* FROM json_to_recordset(records_json::json) AS x (ns uuid, id uuid, scope uuid, folded text, content_hash bytea, kind text, text text, role text, speaker text, scene text, topic text, emotion text, message_id text, sequence bigint, round bigint, confidence double precision, importance double precision, occurred_at bigint, recorded_at bigint, valid_from bigint, valid_until bigint, trust text, state text, pinned boolean, expires_at bigint, revision bigint, entities text[], tags text[], derived_from uuid[], metadata json);
+    INSERT INTO records (namespace, id, scope, folded, content_hash, kind, text, role, speaker, scene, topic, emotion, message_id, sequence, round, confidence, importance, occurred_at, recorded_at, valid_from, valid_until, trust, state, pinned, expires_at, revision, entities, tags, derived_from, metadata) SELECT x.* FROM json_to_recordset(records_json::json) AS x (namespace uuid, id uuid, scope uuid, folded text, content_hash bytea, kind text, text text, role text, speaker text, scene text, topic text, emotion text, message_id text, sequence bigint, round bigint, confidence double precision, importance double precision, occurred_at bigint, recorded_at bigint, valid_from bigint, valid_until bigint, trust text, state text, pinned boolean, expires_at bigint, revision bigint, entities text[], tags text[], derived_from uuid[], metadata json);
     IF cardinality(document_ids) > 0 THEN
-        INSERT INTO keyword_documents (ns, id, scope, length, terms, counts, lexemes, repeated_terms)
-        SELECT x.ns, x.id, x.scope, x.length, x.terms, x.counts, x.lexemes::tsvector, x.repeated_terms::jsonb
+        INSERT INTO keyword_documents (namespace, id, scope, length, terms, counts, lexemes, repeated_terms)
+        SELECT x.namespace, x.id, x.scope, x.length, x.terms, x.counts, x.lexemes::tsvector, x.repeated_terms::jsonb
         FROM unnest(document_namespaces, document_ids, document_scopes, document_lengths, document_terms,
                     document_counts, document_lexemes, document_repeated_terms)
-             x (ns, id, scope, length, terms, counts, lexemes, repeated_terms);
+             x (namespace, id, scope, length, terms, counts, lexemes, repeated_terms);
     END IF;
     IF cardinality(vector_ids) > 0 THEN
         IF vector_table = 'vectors' THEN
-            INSERT INTO vectors (ns, id, scope, embedding)
+            INSERT INTO vectors (namespace, id, scope, embedding)
             SELECT x.* FROM unnest(vector_namespaces, vector_ids, vector_scopes, vector_embeddings)
-                x (ns, id, scope, embedding);
+                x (namespace, id, scope, embedding);
         ELSE
-            INSERT INTO secondary_vectors (ns, id, scope, embedding)
+            INSERT INTO secondary_vectors (namespace, id, scope, embedding)
             SELECT x.* FROM unnest(vector_namespaces, vector_ids, vector_scopes, vector_embeddings)
-                x (ns, id, scope, embedding);
+                x (namespace, id, scope, embedding);
         END IF;
     END IF;
     IF cardinality(job_ids) > 0 THEN
-        INSERT INTO jobs (ns, job, id, ticket, leased_until, queued_at)
-        SELECT x.ns, x.job, x.id, x.ticket, lease_free, x.queued_at
-        FROM unnest(job_namespaces, job_kinds, job_ids, job_tickets, job_times) x (ns, job, id, ticket, queued_at)
+        INSERT INTO jobs (namespace, job, id, ticket, leased_until, queued_at)
+        SELECT x.namespace, x.job, x.id, x.ticket, lease_free, x.queued_at
+        FROM unnest(job_namespaces, job_kinds, job_ids, job_tickets, job_times) x (namespace, job, id, ticket, queued_at)
         UNION ALL
-        SELECT x.ns, o.part, x.id, x.ticket, lease_free, x.queued_at
+        SELECT x.namespace, o.part, x.id, x.ticket, lease_free, x.queued_at
         FROM unnest(job_namespaces, job_kinds, job_ids, job_second_tickets, job_times)
-                 x (ns, job, id, ticket, queued_at)
+                 x (namespace, job, id, ticket, queued_at)
              JOIN index_metadata o ON o.part = 'reembedding'
         WHERE x.job = 'embedding'
-        ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
+        ON CONFLICT (namespace, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
             queued_at = excluded.queued_at, attempts = 0, reason = NULL;
     END IF;
     RETURN true;
@@ -82,7 +82,7 @@ DECLARE
     number_created bigint;
 BEGIN
     LOOP
-        PERFORM n.ns FROM namespaces n WHERE n.ns = ANY (locked_namespaces) ORDER BY n.ns FOR NO KEY UPDATE;
+        PERFORM n.namespace FROM namespaces n WHERE n.namespace = ANY (locked_namespaces) ORDER BY n.namespace FOR NO KEY UPDATE;
         GET DIAGNOSTICS number_known = ROW_COUNT;
         IF NOT (
             SELECT count(*) FILTER (WHERE o.part = 'reembedding') = 0
@@ -91,20 +91,20 @@ BEGIN
                AND coalesce(max(o.made_by) FILTER (WHERE o.part = 'serving table'), 'vectors') = vector_table
             FROM index_metadata o
         )
-        OR EXISTS (SELECT FROM unnest(new_namespaces, new_ids) k (ns, id)
-                   JOIN records r ON r.ns = k.ns AND r.id = k.id)
-        OR EXISTS (SELECT FROM unnest(new_namespaces, new_ids) k (ns, id)
-                   JOIN tombstones b ON b.ns = k.ns AND b.id = k.id)
-        OR EXISTS (SELECT FROM unnest(hash_namespaces, new_hashes) k (ns, content_hash)
-                   JOIN blocked_contents b ON b.ns = k.ns AND b.content_hash = k.content_hash)
+        OR EXISTS (SELECT FROM unnest(new_namespaces, new_ids) k (namespace, id)
+                   JOIN records r ON r.namespace = k.namespace AND r.id = k.id)
+        OR EXISTS (SELECT FROM unnest(new_namespaces, new_ids) k (namespace, id)
+                   JOIN tombstones b ON b.namespace = k.namespace AND b.id = k.id)
+        OR EXISTS (SELECT FROM unnest(hash_namespaces, new_hashes) k (namespace, content_hash)
+                   JOIN blocked_contents b ON b.namespace = k.namespace AND b.content_hash = k.content_hash)
         THEN
             RETURN false;
         END IF;
         EXIT WHEN number_known = cardinality(locked_namespaces);
-        INSERT INTO namespaces (ns, tenant, username)
-        SELECT x.ns, x.tenant, x.username
-        FROM unnest(locked_namespaces, locked_tenants, locked_users) x (ns, tenant, username)
-        ON CONFLICT (ns) DO NOTHING;
+        INSERT INTO namespaces (namespace, tenant, username)
+        SELECT x.namespace, x.tenant, x.username
+        FROM unnest(locked_namespaces, locked_tenants, locked_users) x (namespace, tenant, username)
+        ON CONFLICT (namespace) DO NOTHING;
         GET DIAGNOSTICS number_created = ROW_COUNT;
         EXIT WHEN number_known + number_created = cardinality(locked_namespaces);
         -- Another writer has created some of them meanwhile. The next round locks them. If that writer waits for a
@@ -138,28 +138,28 @@ BEGIN
         records = g.records - o.records,
         oldest = CASE WHEN o.oldest > g.oldest THEN g.oldest ELSE coalesce((
             SELECT r.occurred_at FROM records r
-            WHERE r.ns = g.ns AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
+            WHERE r.namespace = g.namespace AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
                 AND memory_record_app(r.metadata) IS NOT DISTINCT FROM g.app
             ORDER BY r.occurred_at, r.place, r.id LIMIT 1), g.oldest) END,
         newest = CASE WHEN o.newest < g.newest THEN g.newest ELSE coalesce((
             SELECT r.occurred_at FROM records r
-            WHERE r.ns = g.ns AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
+            WHERE r.namespace = g.namespace AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
                 AND memory_record_app(r.metadata) IS NOT DISTINCT FROM g.app
             ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC LIMIT 1), g.newest) END,
         edited_at = CASE WHEN o.edited_at IS NULL OR o.edited_at < g.edited_at THEN g.edited_at ELSE (
             SELECT max(memory_record_edited_at(r.metadata)) FROM records r
-            WHERE r.ns = g.ns AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
+            WHERE r.namespace = g.namespace AND r.scope = g.scope AND r.kind = g.kind AND r.state = g.state
                 AND memory_record_app(r.metadata) IS NOT DISTINCT FROM g.app) END
     FROM (
-        SELECT r.ns, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
+        SELECT r.namespace, r.scope, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
                min(r.occurred_at) AS oldest, max(r.occurred_at) AS newest,
                max(memory_record_edited_at(r.metadata)) AS edited_at
         FROM removed r GROUP BY 1, 2, 3, 4, 5
     ) o
-    WHERE g.ns = o.ns AND g.scope = o.scope AND g.kind = o.kind AND g.state = o.state
+    WHERE g.namespace = o.namespace AND g.scope = o.scope AND g.kind = o.kind AND g.state = o.state
         AND g.app IS NOT DISTINCT FROM o.app;
-    DELETE FROM record_groups g USING (SELECT DISTINCT r.ns, r.scope FROM removed r) o
-    WHERE g.ns = o.ns AND g.scope = o.scope AND g.records < 1;
+    DELETE FROM record_groups g USING (SELECT DISTINCT r.namespace, r.scope FROM removed r) o
+    WHERE g.namespace = o.namespace AND g.scope = o.scope AND g.records < 1;
     RETURN NULL;
 END $$;
 CREATE TABLE golden_schema.audit_chains (
@@ -189,13 +189,13 @@ CREATE TABLE golden_schema.audit_log (
     hash bytea NOT NULL
 );
 CREATE TABLE golden_schema.blocked_contents (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     content_hash bytea NOT NULL,
     cascade_deleted boolean DEFAULT false NOT NULL,
     CONSTRAINT blocked_contents_content_hash_check CHECK ((length(content_hash) = 32))
 );
 CREATE TABLE golden_schema.graph_aliases (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     id uuid NOT NULL,
     entity uuid NOT NULL,
     alias uuid NOT NULL,
@@ -203,7 +203,7 @@ CREATE TABLE golden_schema.graph_aliases (
     name text NOT NULL COLLATE pg_catalog."C"
 );
 CREATE TABLE golden_schema.graph_edges (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     id uuid NOT NULL,
     number integer NOT NULL,
     source uuid NOT NULL,
@@ -215,7 +215,7 @@ CREATE TABLE golden_schema.graph_edges (
     rule text COLLATE pg_catalog."C"
 );
 CREATE TABLE golden_schema.graph_entities (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     id uuid NOT NULL,
     entity uuid NOT NULL,
     scope uuid NOT NULL,
@@ -227,7 +227,7 @@ CREATE TABLE golden_schema.index_metadata (
     made_by text NOT NULL
 );
 CREATE TABLE golden_schema.jobs (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     job text NOT NULL COLLATE pg_catalog."C",
     id uuid NOT NULL,
     ticket uuid NOT NULL,
@@ -239,7 +239,7 @@ CREATE TABLE golden_schema.jobs (
     queued_at bigint DEFAULT 0 NOT NULL
 );
 CREATE TABLE golden_schema.keyword_documents (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     id uuid NOT NULL,
     scope uuid NOT NULL,
     length bigint NOT NULL,
@@ -257,12 +257,12 @@ CREATE TABLE golden_schema.memory_schema (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 CREATE TABLE golden_schema.namespaces (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     tenant text NOT NULL COLLATE pg_catalog."C",
     username text NOT NULL COLLATE pg_catalog."C"
 );
 CREATE TABLE golden_schema.record_groups (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     scope uuid NOT NULL,
     kind text NOT NULL COLLATE pg_catalog."C",
     state text NOT NULL COLLATE pg_catalog."C",
@@ -273,7 +273,7 @@ CREATE TABLE golden_schema.record_groups (
     edited_at bigint
 );
 CREATE TABLE golden_schema.records (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     id uuid NOT NULL,
     scope uuid NOT NULL,
     revision bigint NOT NULL,
@@ -307,7 +307,7 @@ CREATE TABLE golden_schema.records (
     CONSTRAINT records_content_hash_check CHECK ((length(content_hash) = 32))
 );
 CREATE TABLE golden_schema.scopes (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     scope uuid NOT NULL,
     agent text NOT NULL COLLATE pg_catalog."C",
     session text NOT NULL COLLATE pg_catalog."C",
@@ -317,7 +317,7 @@ CREATE TABLE golden_schema.scopes (
     secondary_vectors bigint DEFAULT 0 NOT NULL
 );
 CREATE TABLE golden_schema.secondary_vectors (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     id uuid NOT NULL,
     scope uuid NOT NULL,
     embedding public.vector NOT NULL,
@@ -325,21 +325,21 @@ CREATE TABLE golden_schema.secondary_vectors (
 );
 ALTER TABLE ONLY golden_schema.secondary_vectors ALTER COLUMN tokens SET STORAGE EXTERNAL;
 CREATE TABLE golden_schema.synonym_groups (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     term text NOT NULL,
     members text[] NOT NULL,
     category text DEFAULT 'general'::text,
     created_at timestamp with time zone DEFAULT now()
 );
 CREATE TABLE golden_schema.synonym_verdicts (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     first text NOT NULL COLLATE pg_catalog."C",
     second text NOT NULL COLLATE pg_catalog."C",
     accepted boolean NOT NULL,
     CONSTRAINT synonym_verdicts_check CHECK ((first < second))
 );
 CREATE TABLE golden_schema.tombstones (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     id uuid NOT NULL,
     scope uuid NOT NULL,
     content_hash bytea NOT NULL,
@@ -348,7 +348,7 @@ CREATE TABLE golden_schema.tombstones (
     CONSTRAINT tombstones_content_hash_check CHECK ((length(content_hash) = 32))
 );
 CREATE TABLE golden_schema.vectors (
-    ns uuid NOT NULL,
+    namespace uuid NOT NULL,
     id uuid NOT NULL,
     scope uuid NOT NULL,
     embedding public.vector NOT NULL,
@@ -376,88 +376,88 @@ ALTER TABLE ONLY golden_schema.audit_chains
 ALTER TABLE ONLY golden_schema.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (tenant, sequence);
 ALTER TABLE ONLY golden_schema.blocked_contents
-    ADD CONSTRAINT blocked_contents_pkey PRIMARY KEY (ns, content_hash);
+    ADD CONSTRAINT blocked_contents_pkey PRIMARY KEY (namespace, content_hash);
 ALTER TABLE ONLY golden_schema.graph_aliases
-    ADD CONSTRAINT graph_aliases_pkey PRIMARY KEY (ns, id, entity, alias);
+    ADD CONSTRAINT graph_aliases_pkey PRIMARY KEY (namespace, id, entity, alias);
 ALTER TABLE ONLY golden_schema.graph_edges
-    ADD CONSTRAINT graph_edges_pkey PRIMARY KEY (ns, id, number);
+    ADD CONSTRAINT graph_edges_pkey PRIMARY KEY (namespace, id, number);
 ALTER TABLE ONLY golden_schema.graph_entities
-    ADD CONSTRAINT graph_entities_pkey PRIMARY KEY (ns, id, entity);
+    ADD CONSTRAINT graph_entities_pkey PRIMARY KEY (namespace, id, entity);
 ALTER TABLE ONLY golden_schema.index_metadata
     ADD CONSTRAINT index_metadata_pkey PRIMARY KEY (part);
 ALTER TABLE ONLY golden_schema.jobs
-    ADD CONSTRAINT jobs_pkey PRIMARY KEY (ns, job, id);
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (namespace, job, id);
 ALTER TABLE ONLY golden_schema.keyword_documents
-    ADD CONSTRAINT keyword_documents_pkey PRIMARY KEY (ns, id);
+    ADD CONSTRAINT keyword_documents_pkey PRIMARY KEY (namespace, id);
 ALTER TABLE ONLY golden_schema.lease_owners
     ADD CONSTRAINT lease_owners_pkey PRIMARY KEY (owner);
 ALTER TABLE ONLY golden_schema.memory_schema
     ADD CONSTRAINT memory_schema_pkey PRIMARY KEY (version);
 ALTER TABLE ONLY golden_schema.namespaces
-    ADD CONSTRAINT namespaces_pkey PRIMARY KEY (ns);
+    ADD CONSTRAINT namespaces_pkey PRIMARY KEY (namespace);
 ALTER TABLE ONLY golden_schema.records
-    ADD CONSTRAINT records_pkey PRIMARY KEY (ns, id);
+    ADD CONSTRAINT records_pkey PRIMARY KEY (namespace, id);
 ALTER TABLE ONLY golden_schema.scopes
-    ADD CONSTRAINT scopes_pkey PRIMARY KEY (ns, scope);
+    ADD CONSTRAINT scopes_pkey PRIMARY KEY (namespace, scope);
 ALTER TABLE ONLY golden_schema.secondary_vectors
-    ADD CONSTRAINT secondary_vectors_pkey PRIMARY KEY (ns, id);
+    ADD CONSTRAINT secondary_vectors_pkey PRIMARY KEY (namespace, id);
 ALTER TABLE ONLY golden_schema.synonym_groups
-    ADD CONSTRAINT synonym_groups_pkey PRIMARY KEY (ns, term);
+    ADD CONSTRAINT synonym_groups_pkey PRIMARY KEY (namespace, term);
 ALTER TABLE ONLY golden_schema.synonym_verdicts
-    ADD CONSTRAINT synonym_verdicts_pkey PRIMARY KEY (ns, first, second);
+    ADD CONSTRAINT synonym_verdicts_pkey PRIMARY KEY (namespace, first, second);
 ALTER TABLE ONLY golden_schema.tombstones
-    ADD CONSTRAINT tombstones_pkey PRIMARY KEY (ns, id);
+    ADD CONSTRAINT tombstones_pkey PRIMARY KEY (namespace, id);
 ALTER TABLE ONLY golden_schema.vectors
-    ADD CONSTRAINT vectors_pkey PRIMARY KEY (ns, id);
+    ADD CONSTRAINT vectors_pkey PRIMARY KEY (namespace, id);
 CREATE INDEX audit_log_by_user ON golden_schema.audit_log USING btree (tenant, username, sequence);
 CREATE INDEX expiring_records ON golden_schema.records USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (NOT pinned));
-CREATE INDEX graph_aliases_by_alias ON golden_schema.graph_aliases USING btree (ns, alias);
-CREATE INDEX graph_aliases_by_entity ON golden_schema.graph_aliases USING btree (ns, entity);
-CREATE INDEX graph_edges_by_source ON golden_schema.graph_edges USING btree (ns, source);
-CREATE INDEX graph_edges_by_target ON golden_schema.graph_edges USING btree (ns, target);
-CREATE INDEX graph_entities_by_entity ON golden_schema.graph_entities USING btree (ns, entity);
-CREATE INDEX jobs_by_ticket ON golden_schema.jobs USING btree (job, ticket, ns, id);
+CREATE INDEX graph_aliases_by_alias ON golden_schema.graph_aliases USING btree (namespace, alias);
+CREATE INDEX graph_aliases_by_entity ON golden_schema.graph_aliases USING btree (namespace, entity);
+CREATE INDEX graph_edges_by_source ON golden_schema.graph_edges USING btree (namespace, source);
+CREATE INDEX graph_edges_by_target ON golden_schema.graph_edges USING btree (namespace, target);
+CREATE INDEX graph_entities_by_entity ON golden_schema.graph_entities USING btree (namespace, entity);
+CREATE INDEX jobs_by_ticket ON golden_schema.jobs USING btree (job, ticket, namespace, id);
 CREATE INDEX keyword_documents_by_lexeme ON golden_schema.keyword_documents USING gin (lexemes) WITH (fastupdate=off);
 CREATE INDEX namespaces_by_tenant ON golden_schema.namespaces USING btree (tenant, username);
-CREATE INDEX pinned_records ON golden_schema.records USING btree (ns, occurred_at, place, id) WHERE pinned;
-CREATE INDEX record_groups_by_scope ON golden_schema.record_groups USING btree (ns, scope);
+CREATE INDEX pinned_records ON golden_schema.records USING btree (namespace, occurred_at, place, id) WHERE pinned;
+CREATE INDEX record_groups_by_scope ON golden_schema.record_groups USING btree (namespace, scope);
 CREATE INDEX records_by_id ON golden_schema.records USING btree (id);
 CREATE INDEX records_by_moment ON golden_schema.records USING btree (occurred_at);
-CREATE INDEX records_by_scope ON golden_schema.records USING btree (ns, scope, occurred_at, place, id);
+CREATE INDEX records_by_scope ON golden_schema.records USING btree (namespace, scope, occurred_at, place, id);
 CREATE INDEX records_by_source ON golden_schema.records USING gin (derived_from) WITH (fastupdate=off) WHERE (derived_from <> '{}'::uuid[]);
-CREATE INDEX records_by_time ON golden_schema.records USING btree (ns, occurred_at, place, id);
+CREATE INDEX records_by_time ON golden_schema.records USING btree (namespace, occurred_at, place, id);
 CREATE INDEX records_by_trigram ON golden_schema.records USING gin (text public.gin_trgm_ops) WHERE (state = 'active'::text);
-CREATE INDEX secondary_vectors_by_scope ON golden_schema.secondary_vectors USING btree (ns, scope);
-CREATE INDEX vectors_by_scope ON golden_schema.vectors USING btree (ns, scope);
+CREATE INDEX secondary_vectors_by_scope ON golden_schema.secondary_vectors USING btree (namespace, scope);
+CREATE INDEX vectors_by_scope ON golden_schema.vectors USING btree (namespace, scope);
 CREATE TRIGGER record_groups_1_delete AFTER DELETE ON golden_schema.records REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION golden_schema.memory_subtract_from_groups();
 CREATE TRIGGER record_groups_1_update AFTER UPDATE ON golden_schema.records REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION golden_schema.memory_subtract_from_groups();
 CREATE TRIGGER record_groups_2_insert AFTER INSERT ON golden_schema.records REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION golden_schema.memory_add_to_groups();
 CREATE TRIGGER record_groups_2_update AFTER UPDATE ON golden_schema.records REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION golden_schema.memory_add_to_groups();
 ALTER TABLE ONLY golden_schema.blocked_contents
-    ADD CONSTRAINT blocked_contents_ns_fkey FOREIGN KEY (ns) REFERENCES golden_schema.namespaces(ns);
+    ADD CONSTRAINT blocked_contents_namespace_fkey FOREIGN KEY (namespace) REFERENCES golden_schema.namespaces(namespace);
 ALTER TABLE ONLY golden_schema.graph_aliases
-    ADD CONSTRAINT graph_aliases_ns_id_fkey FOREIGN KEY (ns, id) REFERENCES golden_schema.records(ns, id) ON DELETE CASCADE;
+    ADD CONSTRAINT graph_aliases_namespace_id_fkey FOREIGN KEY (namespace, id) REFERENCES golden_schema.records(namespace, id) ON DELETE CASCADE;
 ALTER TABLE ONLY golden_schema.graph_edges
-    ADD CONSTRAINT graph_edges_ns_id_fkey FOREIGN KEY (ns, id) REFERENCES golden_schema.records(ns, id) ON DELETE CASCADE;
+    ADD CONSTRAINT graph_edges_namespace_id_fkey FOREIGN KEY (namespace, id) REFERENCES golden_schema.records(namespace, id) ON DELETE CASCADE;
 ALTER TABLE ONLY golden_schema.graph_entities
-    ADD CONSTRAINT graph_entities_ns_id_fkey FOREIGN KEY (ns, id) REFERENCES golden_schema.records(ns, id) ON DELETE CASCADE;
+    ADD CONSTRAINT graph_entities_namespace_id_fkey FOREIGN KEY (namespace, id) REFERENCES golden_schema.records(namespace, id) ON DELETE CASCADE;
 ALTER TABLE ONLY golden_schema.jobs
-    ADD CONSTRAINT jobs_ns_id_fkey FOREIGN KEY (ns, id) REFERENCES golden_schema.records(ns, id) ON DELETE CASCADE;
+    ADD CONSTRAINT jobs_namespace_id_fkey FOREIGN KEY (namespace, id) REFERENCES golden_schema.records(namespace, id) ON DELETE CASCADE;
 ALTER TABLE ONLY golden_schema.keyword_documents
-    ADD CONSTRAINT keyword_documents_ns_id_fkey FOREIGN KEY (ns, id) REFERENCES golden_schema.records(ns, id) ON DELETE CASCADE;
+    ADD CONSTRAINT keyword_documents_namespace_id_fkey FOREIGN KEY (namespace, id) REFERENCES golden_schema.records(namespace, id) ON DELETE CASCADE;
 ALTER TABLE ONLY golden_schema.record_groups
-    ADD CONSTRAINT record_groups_ns_scope_fkey FOREIGN KEY (ns, scope) REFERENCES golden_schema.scopes(ns, scope);
+    ADD CONSTRAINT record_groups_namespace_scope_fkey FOREIGN KEY (namespace, scope) REFERENCES golden_schema.scopes(namespace, scope);
 ALTER TABLE ONLY golden_schema.records
-    ADD CONSTRAINT records_ns_scope_fkey FOREIGN KEY (ns, scope) REFERENCES golden_schema.scopes(ns, scope);
+    ADD CONSTRAINT records_namespace_scope_fkey FOREIGN KEY (namespace, scope) REFERENCES golden_schema.scopes(namespace, scope);
 ALTER TABLE ONLY golden_schema.scopes
-    ADD CONSTRAINT scopes_ns_fkey FOREIGN KEY (ns) REFERENCES golden_schema.namespaces(ns);
+    ADD CONSTRAINT scopes_namespace_fkey FOREIGN KEY (namespace) REFERENCES golden_schema.namespaces(namespace);
 ALTER TABLE ONLY golden_schema.secondary_vectors
-    ADD CONSTRAINT secondary_vectors_ns_id_fkey FOREIGN KEY (ns, id) REFERENCES golden_schema.records(ns, id) ON DELETE CASCADE;
+    ADD CONSTRAINT secondary_vectors_namespace_id_fkey FOREIGN KEY (namespace, id) REFERENCES golden_schema.records(namespace, id) ON DELETE CASCADE;
 ALTER TABLE ONLY golden_schema.synonym_groups
-    ADD CONSTRAINT synonym_groups_ns_fkey FOREIGN KEY (ns) REFERENCES golden_schema.namespaces(ns);
+    ADD CONSTRAINT synonym_groups_namespace_fkey FOREIGN KEY (namespace) REFERENCES golden_schema.namespaces(namespace);
 ALTER TABLE ONLY golden_schema.synonym_verdicts
-    ADD CONSTRAINT synonym_verdicts_ns_fkey FOREIGN KEY (ns) REFERENCES golden_schema.namespaces(ns);
+    ADD CONSTRAINT synonym_verdicts_namespace_fkey FOREIGN KEY (namespace) REFERENCES golden_schema.namespaces(namespace);
 ALTER TABLE ONLY golden_schema.tombstones
-    ADD CONSTRAINT tombstones_ns_scope_fkey FOREIGN KEY (ns, scope) REFERENCES golden_schema.scopes(ns, scope);
+    ADD CONSTRAINT tombstones_namespace_scope_fkey FOREIGN KEY (namespace, scope) REFERENCES golden_schema.scopes(namespace, scope);
 ALTER TABLE ONLY golden_schema.vectors
-    ADD CONSTRAINT vectors_ns_id_fkey FOREIGN KEY (ns, id) REFERENCES golden_schema.records(ns, id) ON DELETE CASCADE;
+    ADD CONSTRAINT vectors_namespace_id_fkey FOREIGN KEY (namespace, id) REFERENCES golden_schema.records(namespace, id) ON DELETE CASCADE;

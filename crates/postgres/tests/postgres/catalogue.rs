@@ -41,7 +41,7 @@ pub(crate) async fn every_key_begins_with_the_namespace(database: &Database) {
     for row in rows {
         let (table, key, first): (String, String, String) = (row.get(0), row.get(1), row.get(2));
         if !REFERENCE_TABLES.contains(&table.as_str()) {
-            let expected = if TENANT_TABLES.contains(&table.as_str()) { "tenant" } else { "ns" };
+            let expected = if TENANT_TABLES.contains(&table.as_str()) { "tenant" } else { "namespace" };
             assert_eq!(first, expected, "{key} of {table}");
             keys += 1;
         }
@@ -220,25 +220,25 @@ async fn synonyms(store: &dyn memory_engine_synonyms::SynonymStore, scope: &Scop
 /// Beginnings of the statements that serve all tenants: those that read and claim the oldest jobs, and read the expired
 /// records.
 const STATEMENTS_FOR_ALL_TENANTS: [&str; 3] = [
-    "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, r.speaker, \
+    "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.namespace, r.id, r.kind, r.text, r.role, r.speaker, \
      r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, r.occurred_at, \
      r.recorded_at, \
      r.valid_from, r.valid_until, r.trust, r.state, r.pinned, r.expires_at, r.revision, r.entities, r.tags, r.derived_from, r.metadata, \
-     c.attempts, c.ticket, c.queued_at FROM (SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM jobs b \
+     c.attempts, c.ticket, c.queued_at FROM (SELECT b.namespace, b.id, b.ticket, b.attempts, b.queued_at FROM jobs b \
      WHERE b.job = $1",
-    "WITH free AS ( SELECT b.ns, b.job, b.id, b.ticket FROM jobs b WHERE b.job = $1",
-    "SELECT n.tenant, n.username, a.agent, a.session, a.branch, x.id FROM (SELECT r.ns, r.scope, r.id, \
+    "WITH free AS ( SELECT b.namespace, b.job, b.id, b.ticket FROM jobs b WHERE b.job = $1",
+    "SELECT n.tenant, n.username, a.agent, a.session, a.branch, x.id FROM (SELECT r.namespace, r.scope, r.id, \
      r.expires_at FROM records r WHERE r.expires_at IS NOT NULL",
 ];
 
 /// Returns true if a bound value limits a statement to its namespaces.
 fn is_limited_to_namespaces(sql: &str) -> bool {
     let conditions = [
-        ".ns = $",
-        ".ns = ANY ($",
+        ".namespace = $",
+        ".namespace = ANY ($",
         // The namespace of each row, in a list parallel to the ids.
         "unnest($1::uuid[]",
-        ".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = $",
+        ".namespace IN (SELECT t.namespace FROM namespaces t WHERE t.tenant = $",
         "n.tenant = $",
         // All namespaces, if there is no other tenant.
         "coalesce(min(t.tenant) = $",

@@ -7,8 +7,8 @@ use memory_engine_core::{
 };
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStore, Mention, Relation};
 use memory_engine_postgres::{
-    BackupMessage, EventQuery, PostgresStore, check_health, install_views, migrate_down, migration_status, receive_backup,
-    remove_views, repair, send_backup,
+    BackupMessage, EventQuery, PostgresStore, check_health, install_views, migrate_down, migration_status,
+    receive_backup, remove_views, repair, send_backup,
 };
 use memory_engine_synonyms::SynonymGroup;
 use memory_engine_vector_store::{VectorEntry, VectorStore};
@@ -185,7 +185,7 @@ pub(crate) async fn a1_k14_records_are_read_under_the_names_of_the_documents(dat
     };
     let conversations = "SELECT concat_ws(',', user_id, role, content, user_msg, assistant_msg, scene_type, topic,
         entities, affection_delta, is_key_moment, key_moment_id) FROM conversations
-        WHERE ns = memory_ns('lin') AND created_at > now() - interval '1 hour' ORDER BY role DESC";
+        WHERE namespace = memory_namespace('lin') AND created_at > now() - interval '1 hour' ORDER BY role DESC";
     assert_eq!(
         query(conversations).await,
         "lin,user,我喜欢爬山,我喜欢爬山,plot,hobby,{爬山},3,t,first_meet | lin,assistant,Me too,Me too,daily,{},0,f"
@@ -230,8 +230,8 @@ pub(crate) async fn k2_k14_synonyms_have_a_table(database: &Database) {
     let store = database.open_with_views(ViewSet::Document).await;
     RecordStore::put(&store, &lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
     let mut connection = database.connect_directly().await;
-    let insert = "INSERT INTO synonym_map (ns, term, synonyms, category)
-        VALUES (memory_ns('lin'), '剧本', ARRAY['剧本', '角色扮演', 'RP'], 'scene')";
+    let insert = "INSERT INTO synonym_map (namespace, term, synonyms, category)
+        VALUES (memory_namespace('lin'), '剧本', ARRAY['剧本', '角色扮演', 'RP'], 'scene')";
     sqlx::raw_sql(insert).execute(&mut connection).await.unwrap();
     let found: Vec<String> = sqlx::query_scalar("SELECT unnest(synonyms) FROM synonym_map WHERE term = '剧本'")
         .fetch_all(&mut connection)
@@ -240,8 +240,8 @@ pub(crate) async fn k2_k14_synonyms_have_a_table(database: &Database) {
     assert_eq!(found, ["剧本", "角色扮演", "RP"]);
     assert!(sqlx::raw_sql(insert).execute(&mut connection).await.is_err(), "each term has one entry");
 
-    let by_hand = "INSERT INTO synonym_map (ns, term, synonyms, category)
-        VALUES (memory_ns('lin'), 'cat', ARRAY['猫', NULL], NULL)";
+    let by_hand = "INSERT INTO synonym_map (namespace, term, synonyms, category)
+        VALUES (memory_namespace('lin'), 'cat', ARRAY['猫', NULL], NULL)";
     sqlx::raw_sql(by_hand).execute(&mut connection).await.unwrap();
     let groups = memory_engine_synonyms::SynonymStore::list(&store, &lin()).await.unwrap();
     let script = SynonymGroup::new("剧本", ["剧本", "角色扮演", "RP"]).with_category("scene");
@@ -285,7 +285,7 @@ pub(crate) async fn r4_the_tables_of_a_story_are_read_under_the_names_of_its_doc
     let mut query =
         async |sql: &'static str| -> Vec<String> { sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap() };
     let items = "SELECT concat_ws(',', user_id, session_id, branch_id, source_message_id, source_seq, kind, content)
-        FROM memory_items WHERE ns = memory_ns('lin') ORDER BY kind DESC, source_seq";
+        FROM memory_items WHERE namespace = memory_namespace('lin') ORDER BY kind DESC, source_seq";
     let expected = [
         "lin,story,main,m1,1,timeline_chunk,Captain Holt sailed the Sea Hawk into the fog.",
         "lin,story,main,m2,2,timeline_chunk,The captain was lost.",
@@ -294,7 +294,7 @@ pub(crate) async fn r4_the_tables_of_a_story_are_read_under_the_names_of_its_doc
     assert_eq!(query(items).await, expected, "a ledger is no item");
     assert_eq!(query("SELECT content_hash FROM memory_items WHERE source_seq = 1").await, [hash]);
     let embeddings = "SELECT concat_ws(',', e.dim, e.model, e.vector_blob::json ->> 0, i.source_message_id)
-        FROM memory_embeddings e JOIN memory_items i ON i.ns = e.ns AND i.id = e.memory_item_id";
+        FROM memory_embeddings e JOIN memory_items i ON i.namespace = e.namespace AND i.id = e.memory_item_id";
     assert_eq!(query(embeddings).await, ["16,test,1,m1"]);
     let entities = "SELECT concat_ws(',', session_id, name, type, canonical) FROM memory_entities ORDER BY name";
     let expected = [
@@ -306,8 +306,8 @@ pub(crate) async fn r4_the_tables_of_a_story_are_read_under_the_names_of_its_doc
     found.sort();
     assert_eq!(found, expected);
     let edges = "SELECT concat_ws(',', e.session_id, s.name, e.rel, d.name, e.evidence_message_id, e.evidence_seq)
-        FROM memory_edges e JOIN memory_entities s ON s.ns = e.ns AND s.id = e.src_entity_id
-        JOIN memory_entities d ON d.ns = e.ns AND d.id = e.dst_entity_id";
+        FROM memory_edges e JOIN memory_entities s ON s.namespace = e.namespace AND s.id = e.src_entity_id
+        JOIN memory_entities d ON d.namespace = e.namespace AND d.id = e.dst_entity_id";
     assert_eq!(query(edges).await, ["story,Captain Holt,sails,Sea Hawk,m1,1"]);
     RecordStore::delete(&store, &lin(), &[first.id]).await.unwrap();
     assert_eq!(query("SELECT name FROM memory_entities").await, ["the captain"], "a deleted message names nothing");
@@ -341,7 +341,7 @@ pub(crate) async fn sets_of_views_are_installed_and_removed(database: &Database)
     assert_eq!(view_objects(&mut connection).await.len(), 17);
     assert_eq!(migration_status(url, options).await.unwrap().views, ViewSet::ALL.into());
     assert_eq!(check_health(url, options).await.unwrap().problems, [""; 0]);
-    sqlx::raw_sql("DROP VIEW conversations; DROP FUNCTION memory_ns").execute(&mut connection).await.unwrap();
+    sqlx::raw_sql("DROP VIEW conversations; DROP FUNCTION memory_namespace").execute(&mut connection).await.unwrap();
     assert_eq!(repair(url, options).await.unwrap().len(), 2);
     assert_eq!(check_health(url, options).await.unwrap().problems, [""; 0]);
 
@@ -352,8 +352,15 @@ pub(crate) async fn sets_of_views_are_installed_and_removed(database: &Database)
     for set in [ViewSet::Evidence, ViewSet::Story, ViewSet::Companion] {
         remove_views(url, options, set).await.unwrap();
     }
-    let left =
-        ["conversations", "memory_default_ns", "memory_int", "memory_ns", "memory_time", "summaries", "synonym_map"];
+    let left = [
+        "conversations",
+        "memory_default_namespace",
+        "memory_int",
+        "memory_namespace",
+        "memory_time",
+        "summaries",
+        "synonym_map",
+    ];
     assert_eq!(view_objects(&mut connection).await, left, "the other set needs them");
     remove_views(url, options, ViewSet::Document).await.unwrap();
     assert_eq!(view_objects(&mut connection).await, [""; 0]);

@@ -44,8 +44,8 @@ pub(crate) async fn wrong_groups_are_reported_and_repaired(database: &Database) 
         (3, "DELETE FROM record_groups WHERE kind = 'note'"),
         (
             1,
-            "INSERT INTO record_groups (ns, scope, kind, state, records, oldest, newest)
-             SELECT ns, scope, 'none', 'active', 3, 0, 0 FROM scopes LIMIT 1",
+            "INSERT INTO record_groups (namespace, scope, kind, state, records, oldest, newest)
+             SELECT namespace, scope, 'none', 'active', 3, 0, 0 FROM scopes LIMIT 1",
         ),
         (1, "INSERT INTO record_groups SELECT * FROM record_groups LIMIT 1"),
     ];

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, JobQueue, RecordStore, ViewSet};
 use memory_engine_postgres::{
-    Mismatch, PostgresStore, SCHEMA, StoreOptions, check_health, install_views, migrate_down, migrate_up, migration_status,
+    Mismatch, PostgresStore, SCHEMA, StoreOptions, check_health, install_views, migrate_down, migrate_up,
+    migration_status,
 };
 use memory_engine_vector_store::EmbeddingVersionStore;
 use sqlx::{AssertSqlSafe, Row};

@@ -101,10 +101,10 @@ async fn plant(connection: &mut PgConnection, table: &str, id: RecordId, text: &
         let (name, kind): (String, String) = (row.get(0), row.get(1));
         let number: i32 = row.get(2);
         let hex: String = id.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        has_id |= name != "ns" && ["uuid", "_uuid", "bytea"].contains(&&kind[..]);
+        has_id |= name != "namespace" && ["uuid", "_uuid", "bytea"].contains(&&kind[..]);
         has_text |= ["text", "varchar", "_text", "json", "jsonb"].contains(&&kind[..]);
         let value = match (name.as_str(), kind.as_str()) {
-            ("ns", _) => "(SELECT ns FROM namespaces WHERE username = 'lin')".to_owned(),
+            ("namespace", _) => "(SELECT namespace FROM namespaces WHERE username = 'lin')".to_owned(),
             (_, "uuid") => format!("'{id}'"),
             (_, "_uuid") => format!("ARRAY['{id}'::uuid]"),
             (_, "text" | "varchar") => format!("'{text} {number}'"),

@@ -189,8 +189,7 @@ pub(crate) async fn a_deadlocked_write_is_retried(database: &Database) {
     let mut other = database.connect_directly().await;
     // Only a superuser may change it. A short time would let the server abort the other transaction.
     let _ = sqlx::raw_sql("SET deadlock_timeout = '60s'").execute(&mut other).await;
-    let last =
-        "BEGIN; SELECT ns FROM namespaces WHERE ns = (SELECT ns FROM namespaces ORDER BY ns DESC LIMIT 1) FOR UPDATE";
+    let last = "BEGIN; SELECT namespace FROM namespaces WHERE namespace = (SELECT namespace FROM namespaces ORDER BY namespace DESC LIMIT 1) FOR UPDATE";
     sqlx::raw_sql(last).execute(&mut other).await.unwrap();
     let holder: i32 = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut other).await.unwrap();
     let mut observer = database.connect_directly().await;
@@ -200,7 +199,7 @@ pub(crate) async fn a_deadlocked_write_is_retried(database: &Database) {
         while !sqlx::query_scalar::<_, bool>(waiting).bind(holder).fetch_one(&mut observer).await.unwrap() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let first = "SELECT ns FROM namespaces WHERE ns = (SELECT ns FROM namespaces ORDER BY ns LIMIT 1) FOR UPDATE";
+        let first = "SELECT namespace FROM namespaces WHERE namespace = (SELECT namespace FROM namespaces ORDER BY namespace LIMIT 1) FOR UPDATE";
         let was_aborted = sqlx::raw_sql(first).execute(&mut other).await.is_err();
         sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
         was_aborted

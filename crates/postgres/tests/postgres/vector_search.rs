@@ -2,7 +2,7 @@
 
 use memory_engine_core::{Field, Filter, Job, Op, PutMode, Record, RecordStore, Scope, Timestamp, Write};
 use memory_engine_postgres::{Mismatch, PostgresStore, StoreOptions};
-use memory_engine_vector_store::{FlatIndex, EmbeddingVersionStore, SearchSubset, VectorQuery, VectorStore};
+use memory_engine_vector_store::{EmbeddingVersionStore, FlatIndex, SearchSubset, VectorQuery, VectorStore};
 
 use crate::fixtures::{DIMENSIONS, Database, count_vector_hits, lin, turn, vector, words};
 

@@ -114,7 +114,12 @@ pub(crate) fn count(connection: &Connection) -> Result<EmbeddingVersions, Sqlite
 }
 
 /// Counts the vectors of one version, and the records queued for one.
-fn describe(connection: &Connection, space: String, table: VectorTable, job: &str) -> Result<EmbeddingVersion, SqliteError> {
+fn describe(
+    connection: &Connection,
+    space: String,
+    table: VectorTable,
+    job: &str,
+) -> Result<EmbeddingVersion, SqliteError> {
     let queued = count_queued(connection, job)?;
     let mut version = EmbeddingVersion::new(space);
     version.vectors = count_vectors(connection, table)?;

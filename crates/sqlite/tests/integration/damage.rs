@@ -14,7 +14,9 @@ use memory_engine_conformance::{
     space,
 };
 use memory_engine_core::{ErrorKind, HealthReport, Job, ProblemKind, RecordStore, ViewSet};
-use memory_engine_sqlite::{SqliteStore, StoreOptions, check_health, check_health_with_progress, install_views, repair};
+use memory_engine_sqlite::{
+    SqliteStore, StoreOptions, check_health, check_health_with_progress, install_views, repair,
+};
 use rusqlite::Connection;
 
 async fn open(path: &Path) -> (Arc<SqliteStore>, World) {
