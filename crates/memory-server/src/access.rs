@@ -117,6 +117,7 @@ impl Access {
     }
 
     /// Returns true if the server requires no key, so that all callers are one.
+    #[cfg(any(test, feature = "gateway"))]
     pub(crate) fn is_open(&self) -> bool {
         self.0.is_open
     }

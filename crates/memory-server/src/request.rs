@@ -91,6 +91,7 @@ macro_rules! owner_params {
 }
 pub(crate) use owner_params;
 
+#[cfg(feature = "review")]
 owner_params! {
     /// The owner of memories, and no other parameters.
     #[derive(Debug, Deserialize, JsonSchema)]

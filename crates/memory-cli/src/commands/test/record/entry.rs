@@ -32,7 +32,7 @@ pub(super) struct RecordEntry {
 }
 
 impl CaseEntry<'_> {
-    /// Writes an entry `[[case]]`. Every key that [defaults] could change is set.
+    /// Writes an entry `[[case]]`. Every key that `[defaults]` could change is set.
     pub(super) fn to_toml(&self) -> String {
         let mut toml = String::from("[[case]]\n");
         let mut put = |key: &str, value: Option<&str>| {
