@@ -199,6 +199,8 @@ class Page:
         self.page.wait_for_selector("#memory_engine_url", state="attached", timeout=START_SECONDS * 1000)
         self.page.wait_for_function("SillyTavern.getContext().onlineStatus !== 'no_connection'", timeout=60000)
         self.page.wait_for_selector("#preloader", state="detached")
+        # A notice stays until `notices` has read it, however slow the machine is.
+        self.page.evaluate("toastr.options.timeOut = toastr.options.extendedTimeOut = 0")
 
     def __enter__(self):
         return self
