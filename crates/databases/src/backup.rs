@@ -1,31 +1,11 @@
 //! Backups of whole databases.
 
-use memory_engine_core::{Clock, Result, SystemClock, Timestamp};
+use memory_engine_core::{Clock, Result, SystemClock};
 use memory_engine_indexing::run_blocking;
-use memory_engine_sqlite::{BackupInfo, DatabaseFile};
-use serde::Serialize;
+pub use memory_engine_sqlite::BackupReport;
+use memory_engine_sqlite::DatabaseFile;
 
 use crate::database::{Database, Location};
-
-/// The description of a backup file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct BackupReport {
-    /// Time of the backup.
-    pub created_at: Timestamp,
-    /// The version of memory-engine that made the file.
-    pub engine: String,
-    /// The schema of the file.
-    pub schema: u32,
-    /// Number of records, of all tenants and in every state.
-    pub records: u64,
-    /// Number of tombstones.
-    pub tombstones: u64,
-    /// Size of the file, in bytes.
-    pub bytes: u64,
-    /// The digest of the tables of the file, which a restore compares.
-    pub digest: String,
-}
 
 /// Writes everything in a database into one file, also while other processes write to the database: records in every
 /// state with their revisions, tombstones, synonyms, ledgers, the audit log, the queue, and the indexes. The file gets
@@ -65,7 +45,7 @@ pub async fn backup(
         Location::File(database) => {
             let work =
                 move || memory_engine_sqlite::back_up(&database, &file, overwrite, SystemClock.now(), &on_progress);
-            run_blocking("backup", work).await?.map(report)
+            run_blocking("backup", work).await?
         }
         #[cfg(feature = "postgres")]
         Location::Server(url) => servers::back_up(&url, file, overwrite, on_progress).await,
@@ -97,7 +77,7 @@ pub async fn restore_backup(
     match database.openable()? {
         Location::File(database) => {
             let work = move || memory_engine_sqlite::restore_backup(&file, &database, &on_progress);
-            run_blocking("restore backup", work).await?.map(report)
+            run_blocking("restore backup", work).await?
         }
         #[cfg(feature = "postgres")]
         Location::Server(url) => servers::restore(file, &url, on_progress).await,
@@ -113,18 +93,6 @@ fn as_file(file: &Database) -> Result<DatabaseFile> {
             "backup",
             "a backup is a file, and this is the address of a server; name a file",
         )),
-    }
-}
-
-fn report(info: BackupInfo) -> BackupReport {
-    BackupReport {
-        created_at: info.created_at,
-        engine: info.engine,
-        schema: info.schema,
-        records: info.records,
-        tombstones: info.tombstones,
-        bytes: info.bytes,
-        digest: info.digest,
     }
 }
 
@@ -146,8 +114,9 @@ pub async fn fingerprint(database: &Database) -> Result<String> {
         }
     }
 }
+
 async fn check(file: DatabaseFile) -> Result<BackupReport> {
-    run_blocking("restore backup", move || memory_engine_sqlite::check_backup(&file)).await?.map(report)
+    run_blocking("restore backup", move || memory_engine_sqlite::check_backup(&file)).await?
 }
 
 #[cfg(feature = "postgres")]
@@ -185,7 +154,7 @@ mod servers {
         // If writing fails, reading fails too, because nothing receives its rows.
         let writer = written??;
         let fingerprint = read?;
-        run_blocking("backup", move || writer.finish(fingerprint, SystemClock.now())).await?.map(report)
+        run_blocking("backup", move || writer.finish(fingerprint, SystemClock.now())).await?
     }
 
     pub(super) async fn restore(
@@ -198,9 +167,9 @@ mod servers {
         let reading = run_blocking("restore backup", move || {
             let closed = |_| Error::new(ErrorKind::Closed, "restore backup", "the database takes no more rows");
             let on_row = |row| sender.blocking_send(BackupMessage::Row(Box::new(row))).map_err(closed);
-            let (info, fingerprint) = memory_engine_sqlite::read_backup(&file, on_row)?;
+            let (report, fingerprint) = memory_engine_sqlite::read_backup(&file, on_row)?;
             sender.blocking_send(BackupMessage::End(fingerprint)).map_err(closed)?;
-            Ok(info)
+            Ok(report)
         });
         let options = PostgresOptions::default();
         let on_rows = |rows: u64, _| on_progress(rows, total.max(rows));
@@ -211,7 +180,7 @@ mod servers {
             // The reader ends because the database failed, or the other way round: the cause is reported.
             (Err(error), _) if error.kind() != ErrorKind::Closed => Err(error),
             (_, Err(error)) => Err(error),
-            (read, Ok(_)) => read.map(report),
+            (read, Ok(_)) => read,
         }
     }
 }

@@ -17,6 +17,7 @@ use memory_engine_sql::{
     rows::{LEASE_DEAD, LEASE_FREE},
 };
 use rusqlite::{Connection, OpenFlags, backup::StepResult, params};
+use serde::Serialize;
 
 use crate::{
     backup::{
@@ -45,23 +46,23 @@ const COPY: &str = "copy.db";
 const RESULT: &str = "result.db";
 
 /// The description of a backup file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct BackupInfo {
+pub struct BackupReport {
     /// Time of the backup.
     pub created_at: Timestamp,
-    /// The version of memory-engine that made it.
+    /// The version of memory-engine that made the file.
     pub engine: String,
     /// The schema of the file.
     pub schema: u32,
-    /// Number of records.
+    /// Number of records, of all tenants and in every state.
     pub records: u64,
     /// Number of tombstones.
     pub tombstones: u64,
-    /// The digest of its tables.
-    pub digest: String,
     /// Size of the file, in bytes.
     pub bytes: u64,
+    /// The digest of the tables of the file, which a restore compares.
+    pub digest: String,
 }
 
 /// Writes a backup of a database file, which may be in use by this and other processes. An existing file is replaced
@@ -77,7 +78,7 @@ pub fn back_up(
     overwrite: bool,
     now: Timestamp,
     on_progress: &dyn Fn(u64, u64),
-) -> Result<BackupInfo> {
+) -> Result<BackupReport> {
     let database = database.into().resolve()?;
     let DatabaseFile { path: target, key } = &file.into().resolve()?;
     if database.path == *target {
@@ -100,11 +101,11 @@ pub fn back_up(
             return Err(SqliteError::corrupt("pages that differ from their copy"));
         }
         stamp.write(&result)?;
-        info(&result, stamp, &pending.path(RESULT))
+        report(&result, stamp, &pending.path(RESULT))
     };
-    let info = run().map_err(|failure: SqliteError| failure.into_error("backup"))?;
+    let report = run().map_err(|failure: SqliteError| failure.into_error("backup"))?;
     pending.publish(RESULT, overwrite)?;
-    Ok(info)
+    Ok(report)
 }
 
 /// Checks a backup file: its structure, and that its tables are as they were when it was made.
@@ -112,7 +113,7 @@ pub fn back_up(
 /// # Errors
 /// `NotFound` if there is no file; `InvalidInput` if it is no backup; `Corrupt` if it is damaged or was changed;
 /// `SchemaMismatch` if a newer version made it.
-pub fn check_backup(file: impl Into<DatabaseFile>) -> Result<BackupInfo> {
+pub fn check_backup(file: impl Into<DatabaseFile>) -> Result<BackupReport> {
     let file = file.into();
     let run = || {
         let backup = open_backup(&file)?;
@@ -130,7 +131,7 @@ pub fn restore_backup(
     file: impl Into<DatabaseFile>,
     database: impl Into<DatabaseFile>,
     on_progress: &dyn Fn(u64, u64),
-) -> Result<BackupInfo> {
+) -> Result<BackupReport> {
     let file = file.into();
     let DatabaseFile { path: target, key } = &database.into().resolve()?;
     check_same_key("restore backup", &file.key, key)?;
@@ -154,13 +155,13 @@ pub fn restore_backup(
 pub fn read_backup(
     file: impl Into<DatabaseFile>,
     mut on_row: impl FnMut(BackupRow) -> Result<()>,
-) -> Result<(BackupInfo, Fingerprint)> {
+) -> Result<(BackupReport, Fingerprint)> {
     let file = file.into();
     // The rows are read from a copy, which is migrated to the schema of this version if necessary.
     let copy = std::env::temp_dir().join("memory-backup.db");
     let pending = PendingFile::create(&copy, "restore backup")?;
     let copy = DatabaseFile { path: pending.path(COPY), key: file.key.clone() };
-    let info = unpack(&file, &copy)?;
+    let report = unpack(&file, &copy)?;
     let mut run = || {
         let connection = open_result(&copy)?;
         let mut fingerprint = Fingerprint::default();
@@ -171,7 +172,7 @@ pub fn read_backup(
         Ok(fingerprint)
     };
     let fingerprint = run().map_err(|failure: SqliteError| failure.into_error("restore backup"))?;
-    Ok((info, fingerprint))
+    Ok((report, fingerprint))
 }
 
 /// Returns the fingerprint of the rows of a database file of the current schema. Two stores with the same content have
@@ -234,7 +235,7 @@ impl BackupWriter {
     ///
     /// # Errors
     /// `Corrupt` if the rows differ; `Conflict` if another process has created the file.
-    pub fn finish(self, expected: Fingerprint, now: Timestamp) -> Result<BackupInfo> {
+    pub fn finish(self, expected: Fingerprint, now: Timestamp) -> Result<BackupReport> {
         let Self { pending, connection, overwrite } = self;
         let run = || {
             // The rows were written without it, and a store needs a log of changes.
@@ -246,12 +247,12 @@ impl BackupWriter {
             }
             let stamp = Stamp::of(&connection, now)?;
             stamp.write(&connection)?;
-            info(&connection, stamp, &pending.path(RESULT))
+            report(&connection, stamp, &pending.path(RESULT))
         };
-        let info = run().map_err(|failure: SqliteError| failure.into_error("backup"))?;
+        let report = run().map_err(|failure: SqliteError| failure.into_error("backup"))?;
         drop(connection);
         pending.publish(RESULT, overwrite)?;
-        Ok(info)
+        Ok(report)
     }
 }
 
@@ -336,13 +337,13 @@ fn end_leases(connection: &Connection) -> Result<(), SqliteError> {
 }
 
 /// Checks a backup, and copies it to a file of the current schema.
-fn unpack(file: &DatabaseFile, copy: &DatabaseFile) -> Result<BackupInfo> {
+fn unpack(file: &DatabaseFile, copy: &DatabaseFile) -> Result<BackupReport> {
     let run = || {
         let backup = open_backup(file)?;
-        let info = check(&backup, &file.path)?;
+        let report = check(&backup, &file.path)?;
         let digest = copy_pages(&backup, copy, &|_, _| ())?;
         drop(backup);
-        if digest != info.digest {
+        if digest != report.digest {
             return Err(damaged(&file.path));
         }
         let mut connection = connection::open_writer(copy, DEFAULT_BUSY_TIMEOUT, DEFAULT_PAGE_BYTES)?;
@@ -353,7 +354,7 @@ fn unpack(file: &DatabaseFile, copy: &DatabaseFile) -> Result<BackupInfo> {
             Ok(())
         })?;
         use_single_file(&connection)?;
-        Ok(info)
+        Ok(report)
     };
     run().map_err(|failure: SqliteError| failure.into_error("restore backup"))
 }
@@ -443,7 +444,7 @@ fn open_backup(file: &DatabaseFile) -> Result<Connection, SqliteError> {
     open(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
-fn check(backup: &Connection, file: &Path) -> Result<BackupInfo, SqliteError> {
+fn check(backup: &Connection, file: &Path) -> Result<BackupReport, SqliteError> {
     let schema = schema::read_schema(backup, file)?;
     if schema == 0 {
         return Err(Error::invalid("restore backup", format!("{} is empty; name a backup", file.display())).into());
@@ -460,13 +461,13 @@ fn check(backup: &Connection, file: &Path) -> Result<BackupInfo, SqliteError> {
     }
     let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
     let end: u64 = backup.query_row(sql, [], |row| row.get(0))?;
-    let info = info(backup, stamp, file)?;
-    if info.bytes > end {
+    let report = report(backup, stamp, file)?;
+    if report.bytes > end {
         let message =
-            format!("{} has {} bytes after the end of the backup; remove them", file.display(), info.bytes - end);
+            format!("{} has {} bytes after the end of the backup; remove them", file.display(), report.bytes - end);
         return Err(Error::new(ErrorKind::Corrupt, "restore backup", message).into());
     }
-    Ok(info)
+    Ok(report)
 }
 
 fn damaged(file: &Path) -> SqliteError {
@@ -489,8 +490,8 @@ fn check_integrity(connection: &Connection) -> Result<(), SqliteError> {
     Ok(())
 }
 
-fn info(connection: &Connection, stamp: Stamp, path: &Path) -> Result<BackupInfo, SqliteError> {
-    Ok(BackupInfo {
+fn report(connection: &Connection, stamp: Stamp, path: &Path) -> Result<BackupReport, SqliteError> {
+    Ok(BackupReport {
         created_at: Timestamp::from_micros(stamp.created_at),
         engine: stamp.engine,
         schema: schema::read_schema(connection, path)?,

@@ -21,7 +21,7 @@ mod store;
 mod synonyms;
 mod vectors;
 
-pub use backup::{BackupInfo, BackupWriter, back_up, check_backup, fingerprint, read_backup, restore_backup};
+pub use backup::{BackupReport, BackupWriter, back_up, check_backup, fingerprint, read_backup, restore_backup};
 pub use database::{
     encryption::EncryptionKey,
     file::DatabaseFile,
