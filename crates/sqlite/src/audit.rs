@@ -1,80 +1,15 @@
-//! The audit log contract, and its rows. Appends run on the writer thread, in one transaction with the new head.
+//! The rows of the audit log.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
 use memory_engine_core::{
-    RecordId, Result, Scope, Timestamp,
-    audit::{Actor, AuditChain, AuditEntry, AuditEvent, AuditHead, AuditLog, AuditPage, AuditQuery, PruneReport},
+    RecordId, Scope, Timestamp,
+    audit::{Actor, AuditChain, AuditEntry, AuditEvent, AuditHead, AuditPage, AuditQuery, PruneReport},
 };
 use memory_engine_sql::audit::{self as audit_rows, AuditRow};
 use rusqlite::{Connection, OptionalExtension, Row, params, types::Value};
 
-use crate::{
-    database::{error::SqliteError, statement::Statement, writer::Residue},
-    store::SqliteStore,
-};
+use crate::database::{error::SqliteError, statement::Statement};
 
-/// The audit log in the file of a store.
-#[derive(Debug)]
-pub(crate) struct SqliteAuditLog {
-    store: SqliteStore,
-}
-
-impl SqliteStore {
-    /// Returns the audit log in the same file.
-    pub(crate) fn open_audit_log(&self) -> Arc<dyn AuditLog> {
-        Arc::new(SqliteAuditLog { store: self.with_space(self.embedding_space().clone()) })
-    }
-}
-
-#[async_trait]
-impl AuditLog for SqliteAuditLog {
-    async fn append(&self, tenant: &str, events: Vec<AuditEvent>) -> Result<Vec<u64>> {
-        events.iter().try_for_each(|event| event.validate(tenant))?;
-        let tenant = tenant.to_owned();
-        let clock = Arc::clone(self.store.clock());
-        let no_residue = |_: &Vec<u64>| Residue::None;
-        self.store
-            .write("append to the audit log", no_residue, move |connection| {
-                append(connection, &tenant, events, clock.now())
-            })
-            .await
-    }
-
-    async fn read(&self, scope: &Scope, query: &AuditQuery) -> Result<AuditPage> {
-        let scope = scope.clone();
-        let query = query.clone();
-        self.store.read("read the audit log", move |connection| read(connection, &scope, &query)).await
-    }
-
-    async fn chain(&self, tenant: &str) -> Result<AuditChain> {
-        let tenant = tenant.to_owned();
-        self.store.read("read the audit log", move |connection| chain(connection, &tenant)).await
-    }
-
-    async fn is_used(&self) -> Result<bool> {
-        // An entry without a chain is a log whose chain was removed.
-        let sql = "SELECT EXISTS (SELECT 1 FROM audit_chains) OR EXISTS (SELECT 1 FROM audit_log)";
-        self.store
-            .read("read the audit log", move |connection| Ok(connection.query_row(sql, [], |row| row.get(0))?))
-            .await
-    }
-
-    async fn prune(&self, tenant: &str, before: Timestamp, actor: &Actor) -> Result<PruneReport> {
-        let tenant = Scope::tenant_wide(tenant)?;
-        let actor = actor.clone();
-        let clock = Arc::clone(self.store.clock());
-        let no_residue = |_: &PruneReport| Residue::None;
-        self.store
-            .write("prune the audit log", no_residue, move |connection| {
-                prune(connection, tenant, before, actor, clock.now())
-            })
-            .await
-    }
-}
-
-fn append(
+pub(crate) fn append(
     connection: &Connection,
     tenant: &str,
     events: Vec<AuditEvent>,
@@ -125,7 +60,7 @@ fn insert(connection: &Connection, entry: &AuditEntry) -> Result<(), SqliteError
     Ok(())
 }
 
-fn chain(connection: &Connection, tenant: &str) -> Result<AuditChain, SqliteError> {
+pub(crate) fn chain(connection: &Connection, tenant: &str) -> Result<AuditChain, SqliteError> {
     Ok(stored_chain(connection, tenant)?.unwrap_or_else(|| AuditChain::empty(tenant)))
 }
 
@@ -173,7 +108,7 @@ fn set_chain(connection: &Connection, chain: &AuditChain) -> Result<(), SqliteEr
     Ok(())
 }
 
-fn read(connection: &Connection, scope: &Scope, query: &AuditQuery) -> Result<AuditPage, SqliteError> {
+pub(crate) fn read(connection: &Connection, scope: &Scope, query: &AuditQuery) -> Result<AuditPage, SqliteError> {
     let mut statement = Statement::new(
         "SELECT sequence, written_at, actor_key, actor_agent, action, operation, tenant, user, agent, session, branch,
              records, record_count, failed_entry, error, previous_hash, hash
@@ -233,7 +168,7 @@ fn entry(row: &Row<'_>) -> Result<AuditEntry, SqliteError> {
     Ok(row.into_entry()?)
 }
 
-fn prune(
+pub(crate) fn prune(
     connection: &Connection,
     tenant: Scope,
     before: Timestamp,

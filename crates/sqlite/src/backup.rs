@@ -25,11 +25,11 @@ use crate::{
         pending::PendingFile,
         table_copy::OnProgress,
     },
-    cache::{change_log, epoch},
     database::{
-        catalogue,
+        catalogue, change_log,
         connection::{self, DEFAULT_BUSY_TIMEOUT, DEFAULT_PAGE_BYTES},
         encryption::{self, EncryptionKey},
+        epoch,
         error::SqliteError,
         file::DatabaseFile,
         schema, views,

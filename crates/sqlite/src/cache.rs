@@ -2,10 +2,7 @@
 //!
 //! `docs/design/index-cache.md` describes the file format, when a cache is valid, and the life of a cache.
 
-pub(crate) mod addresses;
-pub(crate) mod change_log;
 pub(crate) mod check;
-pub(crate) mod epoch;
 mod file;
 pub(crate) mod filter_cache;
 mod format;

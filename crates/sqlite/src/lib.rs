@@ -12,12 +12,13 @@ mod graph;
 mod health_check;
 mod keywords;
 mod metadata_sql;
-mod options;
 mod queue;
 mod reconcile;
 mod records;
 mod residue;
+mod rows;
 mod store;
+mod stores;
 mod synonyms;
 mod vectors;
 
@@ -26,11 +27,11 @@ pub use database::{
     encryption::EncryptionKey,
     file::DatabaseFile,
     migration::{install_views, installed_views, migrate_down, migrate_up, remove_views, schema},
+    options::{SqliteOptions, Synchronous},
     rekey::rekey,
     schema::{SCHEMA, migration_names},
 };
 pub use health_check::{check_health, check_health_with_progress, namespaces, repair};
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};
-pub use options::{SqliteOptions, Synchronous};
 pub use residue::find_residue;
 pub use store::SqliteStore;

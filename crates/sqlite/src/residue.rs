@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     database::{connection, error::SqliteError, file::DatabaseFile, schema as database_schema},
-    records::scopes,
+    rows::scopes,
 };
 use rows::RowSearch;
 

@@ -1,5 +1,7 @@
 //! The SQLite store: opening and closing it, and running calls on its threads.
 
+pub(crate) mod writer;
+
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -20,23 +22,23 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    cache::epoch,
-    cache::index_caches::IndexCaches,
-    cache::vectors::VectorIndex,
-    cache::writer::CacheWriter,
-    database::connection,
-    database::error::{CommitError, SqliteError},
-    database::file::DatabaseFile,
-    database::file_watch::FileWatch,
-    database::location::Location,
-    database::readers::{self, ReadJob, ReadQueue},
-    database::writer::{self, Durability, Residue, WriteJob, WriteJobOutcome},
-    database::{index_metadata, schema},
-    options::SqliteOptions,
+    cache::{index_caches::IndexCaches, vectors::VectorIndex, writer::CacheWriter},
+    database::{
+        connection, epoch,
+        error::{CommitError, SqliteError},
+        file::DatabaseFile,
+        file_watch::FileWatch,
+        index_metadata,
+        location::Location,
+        options::SqliteOptions,
+        readers::{self, ReadJob, ReadQueue},
+        schema,
+    },
     queue::lease_owner::LeaseOwner,
     reconcile::reconcile,
 };
 use memory_engine_sql::{index_metadata::IndexMetadata, options::StoreOptions};
+use writer::{Durability, Residue, WriteJob, WriteJobOutcome};
 
 /// All stores of memory-engine on one SQLite file: [`RecordStore`](memory_engine_core::RecordStore),
 /// [`KeywordStore`](memory_engine_keyword_store::KeywordStore),

@@ -1,71 +1,15 @@
-//! The synonym store contract, and its rows: groups of synonyms and verdicts on pairs of words.
+//! The rows of synonyms: groups of synonyms and verdicts on pairs of words.
 
-use async_trait::async_trait;
-use memory_engine_core::{Result, Scope, phrases::fold};
-use memory_engine_synonyms::{PairVerdict, SynonymGroup, SynonymStore, WordPair};
+use memory_engine_core::{Scope, phrases::fold};
+use memory_engine_synonyms::{PairVerdict, SynonymGroup, WordPair};
 use rusqlite::{Connection, params};
 
 use crate::{
-    database::error::SqliteError,
-    database::statement::Statement,
-    database::writer::Residue,
-    records::scopes::{self, CoveredScope},
-    store::SqliteStore,
+    database::{error::SqliteError, statement::Statement},
+    rows::scopes::{self, CoveredScope},
 };
 
-#[async_trait]
-impl SynonymStore for SqliteStore {
-    async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
-        let scope = scope.clone();
-        self.read("list synonyms", move |connection| list(connection, &scope)).await
-    }
-
-    async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
-        groups.iter().try_for_each(SynonymGroup::validate)?;
-        let scope = scope.namespace();
-        let groups = groups.to_vec();
-        let residue = |replaced: &bool| if *replaced { Residue::Replaced } else { Residue::None };
-        self.write("put synonyms", residue, move |connection| put(connection, &scope, &groups)).await?;
-        Ok(())
-    }
-
-    async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
-        let scope = scope.clone();
-        let keys = terms.iter().map(|term| fold(term)).collect::<Vec<_>>();
-        let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
-        self.write("remove synonyms", residue, move |connection| match scopes::namespace(connection, &scope)? {
-            None => Ok(0),
-            Some(namespace) => {
-                keys.iter().try_fold(0, |removed, key| Ok(removed + remove(connection, namespace, key)?))
-            }
-        })
-        .await
-    }
-
-    async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>> {
-        let scope = scope.clone();
-        self.read("list verdicts", move |connection| verdicts(connection, &scope)).await
-    }
-
-    async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()> {
-        let scope = scope.namespace();
-        let verdicts = verdicts.to_vec();
-        let residue = |_: &()| Residue::Replaced;
-        self.write("judge synonyms", residue, move |connection| judge(connection, &scope, &verdicts)).await
-    }
-
-    async fn clear(&self, scope: &Scope) -> Result<u64> {
-        let scope = scope.namespace();
-        let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
-        self.write("clear synonyms", residue, move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(0),
-            Some(covered) => clear(connection, &covered),
-        })
-        .await
-    }
-}
-
-fn list(connection: &Connection, scope: &Scope) -> Result<Vec<SynonymGroup>, SqliteError> {
+pub(crate) fn list(connection: &Connection, scope: &Scope) -> Result<Vec<SynonymGroup>, SqliteError> {
     let Some(namespace) = scopes::namespace(connection, scope)? else { return Ok(Vec::new()) };
     let mut statement =
         connection.prepare_cached("SELECT term, members, category FROM synonym_groups WHERE namespace = ?1")?;
@@ -83,7 +27,7 @@ fn list(connection: &Connection, scope: &Scope) -> Result<Vec<SynonymGroup>, Sql
 }
 
 /// Stores the groups. Returns true if an earlier group was replaced.
-fn put(connection: &Connection, scope: &Scope, groups: &[SynonymGroup]) -> Result<bool, SqliteError> {
+pub(crate) fn put(connection: &Connection, scope: &Scope, groups: &[SynonymGroup]) -> Result<bool, SqliteError> {
     let namespace = scopes::get_or_create(connection, scope)?.namespace;
     let mut replaced = false;
     for group in groups {
@@ -98,7 +42,7 @@ fn put(connection: &Connection, scope: &Scope, groups: &[SynonymGroup]) -> Resul
 
 /// Removes the groups whose terms fold to `key`. Terms are stored as they were spelled, so every term is read. Returns
 /// 1 if there was one, else 0.
-fn remove(connection: &Connection, namespace: i64, key: &str) -> Result<u64, SqliteError> {
+pub(crate) fn remove(connection: &Connection, namespace: i64, key: &str) -> Result<u64, SqliteError> {
     let mut statement = connection.prepare_cached("SELECT term FROM synonym_groups WHERE namespace = ?1")?;
     let terms = statement.query_map([namespace], |row| row.get::<_, String>(0))?;
     let mut removed = 0;
@@ -113,7 +57,7 @@ fn remove(connection: &Connection, namespace: i64, key: &str) -> Result<u64, Sql
     Ok(removed)
 }
 
-fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<PairVerdict>, SqliteError> {
+pub(crate) fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<PairVerdict>, SqliteError> {
     let Some(namespace) = scopes::namespace(connection, scope)? else { return Ok(Vec::new()) };
     let mut statement = connection.prepare_cached(
         "SELECT first, second, accepted FROM synonym_verdicts WHERE namespace = ?1 ORDER BY first, second",
@@ -130,7 +74,7 @@ fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<PairVerdict>, 
     Ok(verdicts)
 }
 
-fn judge(connection: &Connection, scope: &Scope, verdicts: &[PairVerdict]) -> Result<(), SqliteError> {
+pub(crate) fn judge(connection: &Connection, scope: &Scope, verdicts: &[PairVerdict]) -> Result<(), SqliteError> {
     let namespace = scopes::get_or_create(connection, scope)?.namespace;
     for PairVerdict { pair, accepted } in verdicts {
         connection
@@ -144,7 +88,7 @@ fn judge(connection: &Connection, scope: &Scope, verdicts: &[PairVerdict]) -> Re
 }
 
 /// Removes all groups and verdicts of the covered namespaces. Returns their number.
-fn clear(connection: &Connection, covered: &CoveredScope) -> Result<u64, SqliteError> {
+pub(crate) fn clear(connection: &Connection, covered: &CoveredScope) -> Result<u64, SqliteError> {
     let mut removed = 0;
     for table in ["DELETE FROM synonym_groups WHERE ", "DELETE FROM synonym_verdicts WHERE "] {
         let mut statement = Statement::new(table);

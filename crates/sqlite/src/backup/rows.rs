@@ -14,8 +14,8 @@ use rusqlite::{
 
 use crate::{
     database::error::SqliteError,
-    records::{
-        derivations,
+    records::derivations,
+    rows::{
         row::{self, selected},
         scopes,
     },

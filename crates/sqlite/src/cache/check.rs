@@ -12,12 +12,11 @@ use rustc_hash::FxHashSet;
 
 use crate::{
     cache::{
-        change_log, epoch,
         file::IndexCacheFile,
         index_caches::{CacheId, IndexCaches},
         keywords, vectors,
     },
-    database::{error::SqliteError, index_metadata},
+    database::{change_log, epoch, error::SqliteError, index_metadata},
     keywords::keyword_store,
     vectors::vector_store,
 };

@@ -12,13 +12,15 @@ use rusqlite::Connection;
 
 use crate::{
     cache::{
-        change_log::{self, Lag},
-        epoch,
-        format::{self, LENGTH_BYTES, SegmentDigest, SegmentHeader, SegmentReader, SegmentRole, SegmentWriter, Stamp},
+        format::{self, LENGTH_BYTES, SegmentDigest, SegmentHeader, SegmentReader, SegmentRole, SegmentWriter},
         manifest::{Manifest, ManifestEntry},
         policy::CachePolicy,
     },
-    database::error::SqliteError,
+    database::{
+        change_log::{self, Lag},
+        epoch::{self, Stamp},
+        error::SqliteError,
+    },
 };
 
 /// Suffix of a file that is being written.

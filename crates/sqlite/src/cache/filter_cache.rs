@@ -11,12 +11,13 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use crate::{
-    cache::{
+    cache::row_set::RowSet,
+    database::{
         change_log::{self, Lag},
-        row_set::RowSet,
+        error::SqliteError,
+        statement::Statement,
     },
-    database::{error::SqliteError, statement::Statement},
-    records::scopes::CoveredScope,
+    rows::scopes::CoveredScope,
 };
 
 /// Number of filters that are cached regardless of their size. One takes at most one bit per record of the database.

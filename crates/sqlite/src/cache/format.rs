@@ -7,7 +7,7 @@ use std::{
 
 use memory_engine_core::snapshot::{SnapshotReader, SnapshotWriter};
 
-use crate::cache::policy::CachePolicy;
+use crate::{cache::policy::CachePolicy, database::epoch::Stamp};
 
 /// Identifies a segment and the version of its layout. Segments of other versions are ignored and rebuilt.
 const FORMAT: u64 = u64::from_le_bytes(*b"MemIdx04");
@@ -67,15 +67,6 @@ pub(crate) struct SegmentHeader {
     pub(crate) last_row: i64,
     /// The role of the segment.
     pub(crate) role: SegmentRole,
-}
-
-/// Identifies the state of the database that a segment belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    /// Random number that changes when data is deleted or replaced.
-    pub(crate) epoch: u64,
-    /// The store id and the nonce of the newest change.
-    pub(crate) fingerprint: u128,
 }
 
 /// Writes a segment at `start`, the end of the file. The length is written last, so that the length of an incomplete

@@ -7,10 +7,11 @@ use rusqlite::Connection;
 
 use crate::{
     cache::{
-        addresses::AddressCache, file::IndexCacheFile, filter_cache::FilterCache, keywords::KeywordIndex,
-        manifest::Manifest, vectors::VectorIndex,
+        file::IndexCacheFile, filter_cache::FilterCache, keywords::KeywordIndex, manifest::Manifest,
+        vectors::VectorIndex,
     },
     database::error::SqliteError,
+    rows::addresses::AddressCache,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 

@@ -17,17 +17,16 @@ use self::loaded::{LoadedPostings, PostingsOwner};
 pub(super) use self::loaded::{extend, insert};
 use crate::{
     cache::{
-        addresses::AddressCache,
-        change_log,
         file::{CacheBuilder, IndexCacheFile},
         filter_cache::FilterCache,
         format::{SegmentHeader, SegmentRole},
         manifest::Manifest,
         policy::CachePolicy,
     },
-    database::error::SqliteError,
+    database::{change_log, error::SqliteError},
     keywords::keyword_store,
-    records::{found::FoundRow, scopes::CoveredScope},
+    records::found::FoundRow,
+    rows::{addresses::AddressCache, scopes::CoveredScope},
 };
 
 /// The postings of the users and tenants that were searched, read at the first search and kept up to date with the

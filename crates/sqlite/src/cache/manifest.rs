@@ -2,7 +2,10 @@
 
 use std::{fs::File, io, io::BufReader};
 
-use crate::cache::format::{self, LENGTH_BYTES, SegmentDigest, SegmentHeader, SegmentRole, Stamp};
+use crate::{
+    cache::format::{self, LENGTH_BYTES, SegmentDigest, SegmentHeader, SegmentRole},
+    database::epoch::Stamp,
+};
 
 /// The segments of a cache, each of which continues the one before.
 #[derive(Debug)]

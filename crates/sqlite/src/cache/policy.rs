@@ -1,4 +1,4 @@
-//! All thresholds of the index caches. `docs/design/index-cache.md` lists them with the measurements behind them.
+//! The thresholds of the index caches. `docs/design/index-cache.md` lists them with the measurements behind them.
 
 /// Thresholds for writing index caches.
 #[derive(Debug, Clone, Copy)]
@@ -27,12 +27,6 @@ pub(crate) struct CachePolicy {
     /// The append file of a keyword cache is compacted when it has at least this many records. Default: 50,000, which
     /// leaves room for one more flush in a packed segment.
     pub(crate) compaction_min_records: u64,
-    /// Number of changes that the change log keeps. A process that has missed more reads its indexes again. Default:
-    /// 40,000.
-    pub(crate) log_max_changes: i64,
-    /// The change log is trimmed when it exceeds `log_max_changes` by more than this. Default: 1,000; trimming at each
-    /// write would write one more page each time.
-    pub(crate) log_trim_slack: i64,
     /// Size of the read buffer for headers and short arrays. Long arrays are read in place. Default: 16 KiB.
     pub(crate) read_buffer_bytes: usize,
     /// Size of the write buffer. Default: 256 KiB.
@@ -50,8 +44,6 @@ impl CachePolicy {
         vector_segment_records: 8_000,
         keyword_segment_records: 65_536,
         compaction_min_records: 50_000,
-        log_max_changes: 40_000,
-        log_trim_slack: 1_000,
         read_buffer_bytes: 16 << 10,
         write_buffer_bytes: 1 << 18,
     };

@@ -15,11 +15,8 @@ use memory_engine_vector_store::{VectorQuery, VectorStore};
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
-use super::{
-    addresses::AddressCache, change_log, file::IndexCacheFile, filter_cache::FilterCache, keywords::KeywordIndex,
-    vectors::VectorIndex,
-};
-use crate::store::SqliteStore;
+use super::{file::IndexCacheFile, filter_cache::FilterCache, keywords::KeywordIndex, vectors::VectorIndex};
+use crate::{database::change_log, rows::addresses::AddressCache, store::SqliteStore};
 use memory_engine_sql::embedding_versions::VectorTable;
 use memory_engine_sql::options::StoreOptions;
 

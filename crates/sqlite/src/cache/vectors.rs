@@ -13,8 +13,6 @@ pub(super) use self::loaded::LoadedVectors;
 use self::loaded::VectorKey;
 use crate::{
     cache::{
-        addresses::AddressCache,
-        change_log::{self, Lag},
         file::{CacheBuilder, IndexCacheFile},
         filter_cache::FilterCache,
         format::{SegmentHeader, SegmentRole},
@@ -23,8 +21,12 @@ use crate::{
         policy::CachePolicy,
         timeline::TimelineWindow,
     },
-    database::error::SqliteError,
+    database::{
+        change_log::{self, Lag},
+        error::SqliteError,
+    },
     records::found::FoundRow,
+    rows::addresses::AddressCache,
     vectors::vector_store,
 };
 use memory_engine_sql::embedding_versions::VectorTable;

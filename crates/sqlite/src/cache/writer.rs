@@ -12,13 +12,12 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     cache::{
-        change_log,
         index_caches::{CacheId, IndexCaches},
         manifest::Manifest,
         policy::CachePolicy,
         tenant_sizes::TenantSizes,
     },
-    database::{error::SqliteError, index_metadata, schema::in_transaction},
+    database::{change_log, error::SqliteError, index_metadata, schema::in_transaction},
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 use memory_engine_sql::index_metadata::IndexMetadata;

@@ -6,12 +6,14 @@ use memory_engine_core::{Error, ErrorKind, Result};
 use rusqlite::{Connection, OpenFlags, ffi::ErrorCode};
 
 use crate::{
-    database::encryption,
-    database::error::{SqliteError, kind_and_message},
-    database::file::DatabaseFile,
-    database::schema,
+    database::{
+        encryption,
+        error::{SqliteError, kind_and_message},
+        file::DatabaseFile,
+        options::SqliteOptions,
+        schema,
+    },
     metadata_sql,
-    options::SqliteOptions,
 };
 
 /// Default time that a connection waits for another one that is writing.

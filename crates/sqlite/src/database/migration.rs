@@ -5,15 +5,12 @@ use std::collections::BTreeSet;
 use memory_engine_core::{Error, ErrorKind, Result, ViewSet};
 use rusqlite::Transaction;
 
-use crate::{
-    cache::epoch,
-    database::{
-        connection,
-        error::SqliteError,
-        file::DatabaseFile,
-        schema::{MIGRATIONS, SCHEMA, in_transaction, migrate_to_latest, read_schema, run_migration, set_schema},
-        views,
-    },
+use crate::database::{
+    connection, epoch,
+    error::SqliteError,
+    file::DatabaseFile,
+    schema::{MIGRATIONS, SCHEMA, in_transaction, migrate_to_latest, read_schema, run_migration, set_schema},
+    views,
 };
 
 /// Migrates a database file to the schema of this version, as opening it does. Creates the file if it does not exist.

@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::{database::connection, database::file::DatabaseFile, options::SqliteOptions};
+use crate::database::{connection, file::DatabaseFile, options::SqliteOptions};
 
 /// A job of a reader thread. It sends its own reply.
 pub(crate) type ReadJob = Box<dyn FnOnce(&mut Connection) + Send>;

@@ -3,15 +3,13 @@
 use memory_engine_core::{Error, ErrorKind, Result};
 use rusqlite::{Connection, ffi::ErrorCode};
 
-use crate::{
-    cache::epoch,
-    database::{
-        connection,
-        encryption::{self, EncryptionKey},
-        error::SqliteError,
-        file::DatabaseFile,
-        schema::{in_transaction, migrate_to_latest, read_schema},
-    },
+use crate::database::{
+    connection,
+    encryption::{self, EncryptionKey},
+    epoch,
+    error::SqliteError,
+    file::DatabaseFile,
+    schema::{in_transaction, migrate_to_latest, read_schema},
 };
 
 /// Encrypts a database file, changes its key, or decrypts it (without a new key). No other process may have it open.

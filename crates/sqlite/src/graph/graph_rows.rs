@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     database::{error::SqliteError, statement::Statement},
-    records::{
+    rows::{
         row,
         scopes::{self, CoveredScope, RecordAddress},
     },

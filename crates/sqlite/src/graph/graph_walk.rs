@@ -12,7 +12,7 @@ use rusqlite::{Connection, Row, types::Value};
 
 use crate::{
     database::{error::SqliteError, statement::Statement},
-    records::scopes::CoveredScope,
+    rows::scopes::CoveredScope,
 };
 
 /// Returns the neighbourhood of the entities of the query, for each visible user.

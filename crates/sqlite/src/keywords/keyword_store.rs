@@ -7,10 +7,12 @@ use memory_engine_keyword_store::KeywordEntry;
 use rusqlite::{Connection, Row, Rows, params, types::ValueRef};
 
 use crate::{
-    cache::{addresses::AddressCache, change_log},
-    database::error::SqliteError,
-    records::row,
-    records::scopes::{self, CoveredScope, RecordAddress},
+    database::{change_log, error::SqliteError},
+    rows::{
+        addresses::AddressCache,
+        row,
+        scopes::{self, CoveredScope, RecordAddress},
+    },
 };
 
 /// Stores the terms of a record that has none. The caller logs the change.

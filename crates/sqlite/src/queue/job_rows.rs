@@ -10,11 +10,12 @@ use memory_engine_sql::{
 use rusqlite::{Connection, Row, params, types::Value};
 
 use crate::{
-    database::error::SqliteError,
-    database::statement::Statement,
+    database::{error::SqliteError, statement::Statement},
     queue::lease_owner::LeaseOwner,
-    records::row::{self, CurrentVersion, selected},
-    records::scopes::{self, CoveredScope},
+    rows::{
+        row::{self, CurrentVersion, selected},
+        scopes::{self, CoveredScope},
+    },
 };
 
 /// Queues a job for a record, behind all others. `Embedding` is queued for both embedding versions, if there are two.

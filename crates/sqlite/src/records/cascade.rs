@@ -9,7 +9,8 @@ use rusqlite::Connection;
 use crate::{
     database::error::SqliteError,
     queue::job_rows,
-    records::{change::Changes, derivations, row},
+    records::{change::Changes, derivations},
+    rows::row,
 };
 
 /// Removes the records that are derived from `sources`, directly or indirectly, except `kept`, and stores their

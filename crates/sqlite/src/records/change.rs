@@ -8,13 +8,12 @@ use memory_engine_sql::{
 use rusqlite::{Connection, params};
 
 use crate::{
-    cache::change_log,
-    database::error::SqliteError,
+    database::{change_log, error::SqliteError},
     graph::graph_rows,
     keywords::keyword_store,
     queue::job_rows,
-    records::{
-        derivations,
+    records::derivations,
+    rows::{
         row::{self, StoredRecord},
         scopes::{self, RecordAddress},
         stub::{self, StoredStub},

@@ -7,12 +7,9 @@ use memory_engine_sql::write;
 use rusqlite::Connection;
 
 use crate::{
-    cache::change_log,
-    database::error::SqliteError,
-    records::{
-        cascade,
-        change::Changes,
-        groups,
+    database::{change_log, error::SqliteError},
+    records::{cascade, change::Changes, groups},
+    rows::{
         scopes::{self, CoveredScope},
         stub,
     },

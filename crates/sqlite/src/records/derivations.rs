@@ -7,8 +7,10 @@ use rusqlite::{Connection, params};
 
 use crate::{
     database::{error::SqliteError, statement::Statement},
-    records::scopes::CoveredScope,
-    records::stub::{self, StoredStub, stubs},
+    rows::{
+        scopes::CoveredScope,
+        stub::{self, StoredStub, stubs},
+    },
 };
 
 /// Stores the sources of a record.

@@ -4,10 +4,12 @@ use memory_engine_core::{DamagedRecord, FoundRecord, Hit, RecordId, RecordWithTe
 use rusqlite::{Connection, Row};
 
 use crate::{
-    cache::addresses::AddressCache,
     database::error::SqliteError,
     keywords::keyword_store,
-    records::row::{self, columns},
+    rows::{
+        addresses::AddressCache,
+        row::{self, columns},
+    },
 };
 
 /// A hit with the number of the row of its record.

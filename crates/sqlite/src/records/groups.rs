@@ -4,9 +4,8 @@ use memory_engine_core::{ErrorKind, Kind, RecordGroup, Scope, State, Timestamp};
 use rusqlite::{Connection, Row};
 
 use crate::{
-    database::error::SqliteError,
-    database::statement::Statement,
-    records::scopes::{self, CoveredScope},
+    database::{error::SqliteError, statement::Statement},
+    rows::scopes::{self, CoveredScope},
 };
 
 /// Selects the groups of the scopes of one user, starting from the scopes. The condition on `s` follows.

@@ -4,9 +4,9 @@ use memory_engine_core::{Kind, PeriodCount, Periods, ScanQuery};
 use rusqlite::Connection;
 
 use crate::{
-    database::error::SqliteError,
-    database::statement::Statement,
-    records::{scan::push_matching_rows, scopes::CoveredScope},
+    database::{error::SqliteError, statement::Statement},
+    records::scan::push_matching_rows,
+    rows::scopes::CoveredScope,
 };
 
 /// Returns the number of the covered records in each period by kind.

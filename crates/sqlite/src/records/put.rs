@@ -11,12 +11,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    cache::change_log,
-    database::error::SqliteError,
-    records::{
-        cascade,
-        change::Changes,
-        groups, row,
+    database::{change_log, error::SqliteError},
+    records::{cascade, change::Changes, groups},
+    rows::{
+        row,
         scopes::{self, RecordAddress},
     },
 };

@@ -7,13 +7,14 @@ use memory_engine_sql::rows;
 use rusqlite::{CachedStatement, Connection, params, types::ToSqlOutput};
 
 use crate::{
-    cache::addresses::AddressCache,
-    database::error::SqliteError,
-    database::statement::Statement,
+    database::{error::SqliteError, statement::Statement},
     queue::job_rows,
     records::groups,
-    records::row::{self, columns},
-    records::scopes::{self, CoveredScope},
+    rows::{
+        addresses::AddressCache,
+        row::{self, columns},
+        scopes::{self, CoveredScope},
+    },
 };
 
 /// Returns the records of these ids within `scope`, aligned with the ids.

@@ -8,10 +8,11 @@ use memory_engine_sql::{
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
-    database::error::SqliteError,
-    database::statement::Statement,
-    records::row::{self, selected},
-    records::scopes::CoveredScope,
+    database::{error::SqliteError, statement::Statement},
+    rows::{
+        row::{self, selected},
+        scopes::CoveredScope,
+    },
 };
 
 /// Returns a page of the records within `scope`.

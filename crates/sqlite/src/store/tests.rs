@@ -7,7 +7,7 @@ use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_vector_store::{VectorQuery, VectorStore};
 
 use super::*;
-use crate::options::Synchronous;
+use crate::database::options::Synchronous;
 
 /// The threads keep running, and writes in the same group commit are not affected.
 #[tokio::test]

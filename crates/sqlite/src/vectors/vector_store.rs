@@ -7,10 +7,12 @@ use memory_engine_vector_store::VectorEntry;
 use rusqlite::{CachedStatement, Connection, Row, params, params_from_iter, types::ValueRef};
 
 use crate::{
-    cache::{addresses::AddressCache, change_log},
-    database::error::SqliteError,
-    records::row,
-    records::scopes::{self, CoveredScope, RecordAddress},
+    database::{change_log, error::SqliteError},
+    rows::{
+        addresses::AddressCache,
+        row,
+        scopes::{self, CoveredScope, RecordAddress},
+    },
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 

@@ -5,7 +5,7 @@ use rusqlite::params;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{cache::epoch, database::schema};
+use crate::database::{epoch, schema};
 
 fn database() -> (TempDir, PathBuf, Connection) {
     let directory = tempfile::tempdir().unwrap();

@@ -9,12 +9,14 @@ use rusqlite::Connection;
 
 use crate::{
     cache::{
-        change_log::{self, Lag},
         file::IndexCacheFile,
         format::{SegmentReader, SegmentWriter},
         index_load,
     },
-    database::error::SqliteError,
+    database::{
+        change_log::{self, Lag},
+        error::SqliteError,
+    },
     keywords::keyword_store::{self, StoredTerms},
 };
 

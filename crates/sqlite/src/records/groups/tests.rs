@@ -6,7 +6,7 @@ use memory_engine_core::{ManualClock, Record};
 use rusqlite::StatementStatus;
 
 use super::*;
-use crate::{database::schema, records::row};
+use crate::{database::schema, rows::row};
 
 /// Returns a database with `records` records of lin and one of mo.
 fn database(records: i64) -> Connection {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row};
 
 use crate::{
     database::{error::SqliteError, statement::Statement},
-    records::{row, scopes::CoveredScope},
+    rows::{row, scopes::CoveredScope},
 };
 
 /// A record to delete, with the numbers of its row and address.

@@ -11,10 +11,12 @@ use memory_engine_core::{Done, Failure, Job, JobQueue, Pending, RecordId, Result
 use rusqlite::Connection;
 
 use crate::{
-    database::writer::{Durability, Residue},
     queue::job_rows,
-    records::scopes::CoveredScope,
-    store::SqliteStore,
+    rows::scopes::CoveredScope,
+    store::{
+        SqliteStore,
+        writer::{Durability, Residue},
+    },
 };
 
 /// Maximum number of ids in one statement. SQLite accepts 32,766 variables.

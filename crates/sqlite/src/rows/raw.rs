@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     database::error::SqliteError,
-    records::{row, scopes::CoveredScope},
+    rows::{row, scopes::CoveredScope},
 };
 
 const SELECT_ROW: &str = "SELECT t.name AS tenant, n.user, s.agent, s.session, s.branch, r.*

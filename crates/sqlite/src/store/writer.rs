@@ -10,13 +10,14 @@ use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
 use crate::{
-    cache::epoch,
     cache::writer::CacheWriter,
-    database::connection,
-    database::error::{CommitError, is_failed_sync},
-    database::file_watch::FileWatch,
-    database::shared_file,
-    options::{SqliteOptions, Synchronous},
+    database::{
+        connection, epoch,
+        error::{CommitError, is_failed_sync},
+        file_watch::FileWatch,
+        options::{SqliteOptions, Synchronous},
+        shared_file,
+    },
 };
 
 /// Maximum number of writes that are committed together. Each is atomic by itself; they share one flush to disk.

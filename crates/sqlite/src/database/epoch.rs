@@ -9,12 +9,21 @@ use std::{fs, path::Path};
 use memory_engine_core::RecordId;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{cache::format::Stamp, database::error::SqliteError};
+use crate::database::error::SqliteError;
 
 /// Key of the epoch in the table `index_metadata`. Part of the format.
 const EPOCH_KEY: &str = "cache epoch";
 /// Key of the store id in the table `index_metadata`. A migration writes it.
 const STORE_ID_KEY: &str = "store id";
+
+/// Identifies the state of the database that a segment belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// Random number that changes when data is deleted or replaced.
+    pub(crate) epoch: u64,
+    /// The store id and the nonce of the newest change.
+    pub(crate) fingerprint: u128,
+}
 
 /// Returns the current epoch; `None` if there has been no cache since the last deletion.
 pub(crate) fn current(connection: &Connection) -> Result<Option<u64>, SqliteError> {

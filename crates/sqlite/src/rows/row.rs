@@ -8,10 +8,11 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params, params_from_it
 use serde_json::{Map, Value};
 
 use crate::{
-    database::error::SqliteError,
-    database::statement::Statement,
-    records::field::SqliteField,
-    records::scopes::{self, CoveredScope, RecordAddress},
+    database::{error::SqliteError, statement::Statement},
+    rows::{
+        field::SqliteField,
+        scopes::{self, CoveredScope, RecordAddress},
+    },
 };
 
 /// A record with the number of its row.
@@ -53,7 +54,7 @@ record_columns!(fields);
 /// The number of a row of `records`, the id, and the [`FIELD_COLUMNS`].
 macro_rules! columns {
     () => {
-        memory_engine_sql::record_columns!($crate::records::row::joined_columns)
+        memory_engine_sql::record_columns!($crate::rows::row::joined_columns)
     };
 }
 pub(crate) use columns;
@@ -80,7 +81,7 @@ macro_rules! selected {
     ($before:literal, $more:literal) => {
         concat!(
             "SELECT t.name, n.user, s.agent, s.session, s.branch, t.tenant, n.namespace, s.scope, ",
-            $crate::records::row::columns!(),
+            $crate::rows::row::columns!(),
             $more,
             " FROM ",
             $before,

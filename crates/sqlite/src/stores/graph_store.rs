@@ -6,10 +6,9 @@ use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgra
 use memory_engine_sql::request::{check_filter, check_graph_entries};
 
 use crate::{
-    database::writer::Residue,
     graph::{graph_rows, graph_walk},
-    records::scopes::CoveredScope,
-    store::SqliteStore,
+    rows::scopes::CoveredScope,
+    store::{SqliteStore, writer::Residue},
 };
 
 #[async_trait]

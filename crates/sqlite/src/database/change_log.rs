@@ -2,7 +2,13 @@
 
 use rusqlite::Connection;
 
-use crate::{cache::policy::CachePolicy, database::error::SqliteError};
+use crate::database::error::SqliteError;
+
+/// Number of changes that the change log keeps. A process that has missed more reads its indexes again.
+const LOG_MAX_CHANGES: i64 = 40_000;
+/// The change log is trimmed when it exceeds [`LOG_MAX_CHANGES`] by more than this: trimming at each write would write
+/// one more page each time.
+const LOG_TRIM_SLACK: i64 = 1_000;
 
 /// Logs that the terms or the vector of a record, or fields that filters read, have changed. The random nonce of the
 /// change tells it from a change of the same number that was lost when a backup was restored.
@@ -22,10 +28,9 @@ pub(crate) fn invalidate_all(connection: &Connection) -> Result<(), SqliteError>
 
 /// Deletes the oldest changes if the log exceeds its maximum length.
 pub(crate) fn trim(connection: &Connection) -> Result<(), SqliteError> {
-    let CachePolicy { log_max_changes, log_trim_slack, .. } = CachePolicy::DEFAULT;
     let sql = "DELETE FROM changes WHERE change <= (SELECT max(change) FROM changes) - ?1
         AND (SELECT max(change) FROM changes) - (SELECT min(change) FROM changes) > ?2";
-    connection.prepare_cached(sql)?.execute([log_max_changes, log_max_changes + log_trim_slack])?;
+    connection.prepare_cached(sql)?.execute([LOG_MAX_CHANGES, LOG_MAX_CHANGES + LOG_TRIM_SLACK])?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     database::error::SqliteError,
-    records::scopes::{self, CoveredScope},
+    rows::scopes::{self, CoveredScope},
 };
 
 /// All addresses with their numbers and names. Searches and reads do not query the database for them.
