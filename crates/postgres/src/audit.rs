@@ -1,11 +1,8 @@
-//! The audit log contract, and its rows. An append locks the row of the chain until its transaction ends.
+//! The rows of the audit log.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
 use memory_engine_core::{
-    Result, Scope, Timestamp,
-    audit::{Actor, AuditChain, AuditEntry, AuditEvent, AuditHead, AuditLog, AuditPage, AuditQuery, PruneReport},
+    Scope, Timestamp,
+    audit::{Actor, AuditChain, AuditEntry, AuditEvent, AuditHead, AuditPage, AuditQuery, PruneReport},
 };
 use memory_engine_sql::{
     audit::{self as audit_rows, AuditRow},
@@ -15,73 +12,16 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::{
-        error::PostgresError,
-        statement::StatementBuilder,
-        transaction::{ReadServers, with_reader, with_transaction},
-    },
-    records::scopes::{record_id, uuid, uuids},
-    store::PostgresStore,
+    database::{error::PostgresError, statement::StatementBuilder},
+    rows::scopes::{record_id, uuid, uuids},
 };
 
-/// The audit log in the database of a store.
-#[derive(Debug)]
-pub(crate) struct PostgresAuditLog {
-    store: PostgresStore,
-}
-
-impl PostgresStore {
-    /// Returns the audit log in the same database.
-    pub(crate) fn open_audit_log(&self) -> Arc<dyn AuditLog> {
-        Arc::new(PostgresAuditLog { store: self.in_space(self.embedding_space().clone()) })
-    }
-}
-
-/// Entries are read from the primary, because the rest of the chain on a replica may lag behind its head.
-#[async_trait]
-impl AuditLog for PostgresAuditLog {
-    async fn append(&self, tenant: &str, events: Vec<AuditEvent>) -> Result<Vec<u64>> {
-        events.iter().try_for_each(|event| event.validate(tenant))?;
-        with_transaction!(self.store, "append to the audit log", |connection| {
-            append(connection, tenant, &events, self.store.clock().now()).await
-        })
-    }
-
-    async fn read(&self, scope: &Scope, query: &AuditQuery) -> Result<AuditPage> {
-        let servers = ReadServers::primary_only(self.store.primary());
-        with_reader!(from servers, "read the audit log", |connection| read(connection, scope, query).await)
-    }
-
-    async fn chain(&self, tenant: &str) -> Result<AuditChain> {
-        let servers = ReadServers::primary_only(self.store.primary());
-        with_reader!(from servers, "read the audit log", |connection| {
-            Ok::<_, PostgresError>(chain(connection, tenant, SELECT_CHAIN).await?.unwrap_or(AuditChain::empty(tenant)))
-        })
-    }
-
-    async fn is_used(&self) -> Result<bool> {
-        let servers = ReadServers::primary_only(self.store.primary());
-        with_reader!(from servers, "read the audit log", |connection| {
-            // An entry without a chain is a log whose chain was removed.
-            let sql = "SELECT EXISTS (SELECT FROM audit_chains) OR EXISTS (SELECT FROM audit_log)";
-            sqlx::query_scalar(sql).fetch_one(connection).await
-        })
-    }
-
-    async fn prune(&self, tenant: &str, before: Timestamp, actor: &Actor) -> Result<PruneReport> {
-        let tenant = Scope::tenant_wide(tenant)?;
-        with_transaction!(self.store, "prune the audit log", |connection| {
-            prune(connection, &tenant, before, actor, self.store.clock().now()).await
-        })
-    }
-}
-
-const SELECT_CHAIN: &str =
+pub(crate) const SELECT_CHAIN: &str =
     "SELECT c.sequence, c.hash, c.pruned_sequence, c.pruned_hash FROM audit_chains c WHERE c.tenant = $1";
 const LOCK_CHAIN: &str =
     "SELECT c.sequence, c.hash, c.pruned_sequence, c.pruned_hash FROM audit_chains c WHERE c.tenant = $1 FOR UPDATE";
 
-async fn chain(
+pub(crate) async fn chain(
     connection: &mut PgConnection,
     tenant: &str,
     sql: &'static str,
@@ -128,7 +68,7 @@ async fn set_chain(connection: &mut PgConnection, chain: &AuditChain) -> Result<
     Ok(())
 }
 
-async fn append(
+pub(crate) async fn append(
     connection: &mut PgConnection,
     tenant: &str,
     events: &[AuditEvent],
@@ -177,7 +117,11 @@ async fn insert(connection: &mut PgConnection, entry: &AuditEntry) -> Result<(),
     Ok(())
 }
 
-async fn read(connection: &mut PgConnection, scope: &Scope, query: &AuditQuery) -> Result<AuditPage, PostgresError> {
+pub(crate) async fn read(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    query: &AuditQuery,
+) -> Result<AuditPage, PostgresError> {
     let mut statement = StatementBuilder::new(
         "SELECT l.sequence, l.written_at, l.actor_key, l.actor_agent, l.action, l.operation, l.tenant, l.username,
              l.agent, l.session, l.branch, l.records, l.record_count, l.failed_entry, l.error, l.previous_hash, l.hash
@@ -245,7 +189,7 @@ fn entry(row: &PgRow) -> Result<AuditEntry, PostgresError> {
     Ok(row.into_entry()?)
 }
 
-async fn prune(
+pub(crate) async fn prune(
     connection: &mut PgConnection,
     tenant: &Scope,
     before: Timestamp,

@@ -12,9 +12,8 @@ use memory_engine_sql::backup::{BackupRow, BackupTable, Fingerprint};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::mpsc::{Receiver, Sender};
 
-use crate::{
-    database::{error::PostgresError, migration, secret_url::SecretUrl, server::ServerConfig, views},
-    options::PostgresOptions,
+use crate::database::{
+    error::PostgresError, migration, options::PostgresOptions, secret_url::SecretUrl, server::ServerConfig, views,
 };
 
 /// Number of rows that are read and written together.

@@ -3,6 +3,7 @@ pub(crate) mod connections;
 pub(crate) mod error;
 pub(crate) mod index_metadata;
 pub(crate) mod migration;
+pub(crate) mod options;
 pub(crate) mod secret_url;
 pub(crate) mod server;
 pub(crate) mod statement;

@@ -4,7 +4,7 @@ use memory_engine_core::{Filter, Op, Result};
 use memory_engine_sql::filter::{self, MetadataOperands, Operands, SqlDialect};
 use sqlx::{Encode, Postgres, Type, postgres::PgHasArrayType};
 
-use crate::{database::statement::StatementBuilder, records::scopes::uuids};
+use crate::{database::statement::StatementBuilder, rows::scopes::uuids};
 
 impl SqlDialect for StatementBuilder {
     const TRUE: &'static str = "true";

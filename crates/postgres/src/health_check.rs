@@ -17,9 +17,11 @@ use memory_engine_sql::{
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::{
-    database::{error::PostgresError, index_metadata, migration, secret_url::SecretUrl, server::ServerConfig},
+    database::{
+        error::PostgresError, index_metadata, migration, options::PostgresOptions, secret_url::SecretUrl,
+        server::ServerConfig,
+    },
     health_check::{contents::WrongContents, schema_objects::SchemaDifferences},
-    options::PostgresOptions,
 };
 
 /// Number of steps of a check apart from the checks of the contents.

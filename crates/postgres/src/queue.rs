@@ -1,3 +1,2 @@
-mod job_queue;
 pub(crate) mod job_rows;
 pub(crate) mod lease_owner;

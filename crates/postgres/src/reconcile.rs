@@ -9,9 +9,8 @@ use memory_engine_vector_store::EmbeddingVersionRole;
 use sqlx::PgConnection;
 
 use crate::{
-    database::{error::PostgresError, index_metadata, migration, server::ServerConfig},
+    database::{error::PostgresError, index_metadata, migration, options::PostgresOptions, server::ServerConfig},
     keywords::keyword_store,
-    options::PostgresOptions,
     queue::job_rows,
     vectors::{
         embedding_versions,

@@ -16,9 +16,10 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
-    database::{error::PostgresError, migration, secret_url::SecretUrl, server::ServerConfig},
-    options::PostgresOptions,
-    records::scopes::{self, record_id},
+    database::{
+        error::PostgresError, migration, options::PostgresOptions, secret_url::SecretUrl, server::ServerConfig,
+    },
+    rows::scopes::{self, record_id},
 };
 use rows::RowSearch;
 

@@ -17,14 +17,14 @@ use tokio::time::Instant;
 
 use crate::{
     database::{
-        connections::Connections, error::PostgresError, index_metadata, migration, secret_url::SecretUrl,
-        server::ServerConfig, statistics::PlannerStatistics, transaction::with_reader,
+        connections::Connections, error::PostgresError, index_metadata, migration, options::PostgresOptions,
+        secret_url::SecretUrl, server::ServerConfig, statistics::PlannerStatistics, transaction::with_reader,
     },
     keywords::keyword_search::KeywordIndex,
-    options::PostgresOptions,
     queue::lease_owner::LeaseOwner,
     reconcile::reconcile,
-    records::{put, remembered_scopes::RememberedScopes},
+    records::put,
+    rows::remembered_scopes::RememberedScopes,
     vectors::{
         index_builder::IndexBuilder,
         vector_index::{IndexState, SMALL_TABLE_VECTORS, VectorIndex},

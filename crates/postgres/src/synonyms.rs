@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
-use memory_engine_core::{Result, Scope, phrases::fold};
-use memory_engine_synonyms::{ApplicableGroups, PairVerdict, SynonymGroup, SynonymStore, WordPair};
+use memory_engine_core::{Scope, phrases::fold};
+use memory_engine_synonyms::{ApplicableGroups, PairVerdict, SynonymGroup, WordPair};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    database::transaction::{with_reader, with_transaction},
-    records::namespaces,
-    records::scopes::{self, CoveredScope},
-    store::PostgresStore,
+    rows::{
+        namespaces,
+        scopes::{self, CoveredScope},
+    },
 };
 
 /// SQL that selects the columns of groups. A row that was inserted by hand may lack columns that the engine always
@@ -26,58 +25,7 @@ macro_rules! select_groups {
     };
 }
 
-#[async_trait]
-impl SynonymStore for PostgresStore {
-    async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
-        let namespace = scopes::namespace(scope);
-        with_reader!(self, "list synonyms", |connection| list(connection, namespace).await)
-    }
-
-    async fn applicable_groups(&self, scope: &Scope) -> Result<ApplicableGroups> {
-        let tenant = scopes::namespace(&Scope::tenant_wide(scope.tenant())?);
-        let namespace = scopes::namespace(scope);
-        with_reader!(self, "list synonyms", |connection| applicable_groups(connection, tenant, namespace).await)
-    }
-
-    async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
-        groups.iter().try_for_each(SynonymGroup::validate)?;
-        if groups.is_empty() {
-            return Ok(());
-        }
-        let scope = scope.namespace();
-        with_transaction!(self, "put synonyms", |connection| put(connection, &scope, groups).await)
-    }
-
-    async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
-        let namespace = scopes::namespace(scope);
-        let keys: Vec<String> = terms.iter().map(|term| fold(term)).collect();
-        with_transaction!(self, "remove synonyms", |connection| {
-            namespaces::lock_known(connection, &[namespace]).await?;
-            let terms = terms_with_keys(connection, namespace, |key| keys.iter().any(|removed| removed == key)).await?;
-            remove(connection, namespace, &terms).await
-        })
-    }
-
-    async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>> {
-        let namespace = scopes::namespace(scope);
-        with_reader!(self, "list verdicts", |connection| verdicts(connection, namespace).await)
-    }
-
-    async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()> {
-        if verdicts.is_empty() {
-            return Ok(());
-        }
-        let scope = scope.namespace();
-        with_transaction!(self, "judge synonyms", |connection| judge(connection, &scope, verdicts).await)
-    }
-
-    async fn clear(&self, scope: &Scope) -> Result<u64> {
-        let covered = CoveredScope::of(&scope.namespace());
-        with_transaction!(self, "clear synonyms", |connection| clear(connection, &covered).await)
-    }
-}
-
-async fn list(connection: &mut PgConnection, namespace: Uuid) -> Result<Vec<SynonymGroup>, PostgresError> {
+pub(crate) async fn list(connection: &mut PgConnection, namespace: Uuid) -> Result<Vec<SynonymGroup>, PostgresError> {
     let rows =
         sqlx::query(concat!(select_groups!(), "WHERE s.namespace = $1")).bind(namespace).fetch_all(connection).await?;
     let mut groups = rows.iter().map(read_group).collect::<Result<Vec<_>, _>>()?;
@@ -86,7 +34,7 @@ async fn list(connection: &mut PgConnection, namespace: Uuid) -> Result<Vec<Syno
 }
 
 /// Returns the groups of the namespace of a tenant, and those of `namespace`, which may be the same namespace.
-async fn applicable_groups(
+pub(crate) async fn applicable_groups(
     connection: &mut PgConnection,
     tenant: Uuid,
     namespace: Uuid,
@@ -121,7 +69,11 @@ fn read_group(row: &PgRow) -> Result<SynonymGroup, PostgresError> {
     })
 }
 
-async fn put(connection: &mut PgConnection, scope: &Scope, groups: &[SynonymGroup]) -> Result<(), PostgresError> {
+pub(crate) async fn put(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    groups: &[SynonymGroup],
+) -> Result<(), PostgresError> {
     let namespace = scopes::namespace(scope);
     namespaces::lock(connection, [scope]).await?;
     let by_key: BTreeMap<String, &SynonymGroup> = groups.iter().map(|group| (group.key(), group)).collect();
@@ -145,7 +97,7 @@ async fn put(connection: &mut PgConnection, scope: &Scope, groups: &[SynonymGrou
 }
 
 /// Returns the stored terms whose keys (folded forms) match. The database stores only the original spelling.
-async fn terms_with_keys(
+pub(crate) async fn terms_with_keys(
     connection: &mut PgConnection,
     namespace: Uuid,
     matches: impl Fn(&str) -> bool,
@@ -157,7 +109,11 @@ async fn terms_with_keys(
 }
 
 /// Removes the groups of these terms. Returns the number of removed groups.
-async fn remove(connection: &mut PgConnection, namespace: Uuid, terms: &[String]) -> Result<u64, PostgresError> {
+pub(crate) async fn remove(
+    connection: &mut PgConnection,
+    namespace: Uuid,
+    terms: &[String],
+) -> Result<u64, PostgresError> {
     if terms.is_empty() {
         return Ok(0);
     }
@@ -169,7 +125,10 @@ async fn remove(connection: &mut PgConnection, namespace: Uuid, terms: &[String]
     Ok(removed.rows_affected())
 }
 
-async fn verdicts(connection: &mut PgConnection, namespace: Uuid) -> Result<Vec<PairVerdict>, PostgresError> {
+pub(crate) async fn verdicts(
+    connection: &mut PgConnection,
+    namespace: Uuid,
+) -> Result<Vec<PairVerdict>, PostgresError> {
     let sql = "SELECT v.first, v.second, v.accepted FROM synonym_verdicts v WHERE v.namespace = $1
         ORDER BY v.first, v.second";
     let rows = sqlx::query(sql).bind(namespace).fetch_all(connection).await?;
@@ -182,7 +141,11 @@ async fn verdicts(connection: &mut PgConnection, namespace: Uuid) -> Result<Vec<
     rows.iter().filter_map(|row| verdict(row).transpose()).collect()
 }
 
-async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[PairVerdict]) -> Result<(), PostgresError> {
+pub(crate) async fn judge(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    verdicts: &[PairVerdict],
+) -> Result<(), PostgresError> {
     let namespace = scopes::namespace(scope);
     namespaces::lock(connection, [scope]).await?;
     // Of two verdicts about one pair the later one is stored, since a statement must not write a row twice.
@@ -201,7 +164,7 @@ async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[PairVer
     Ok(())
 }
 
-async fn clear(connection: &mut PgConnection, covered: &CoveredScope) -> Result<u64, PostgresError> {
+pub(crate) async fn clear(connection: &mut PgConnection, covered: &CoveredScope) -> Result<u64, PostgresError> {
     let namespaces = covered.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
     let mut removed = 0;

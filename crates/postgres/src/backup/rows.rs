@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::{
     database::error::PostgresError,
     keywords::{keyword_store, lexeme::LexemeOwner},
-    records::{
+    rows::{
         namespaces,
         row::{self, select_records},
         scopes,

@@ -2,10 +2,7 @@
 
 use sqlx::{AssertSqlSafe, PgConnection, Postgres, Row, pool::PoolConnection};
 
-use crate::{
-    database::{error::PostgresError, server},
-    options::PostgresOptions,
-};
+use crate::database::{error::PostgresError, options::PostgresOptions, server};
 
 /// The session settings that this adapter needs, and the SQL that saves the settings of the caller and applies them.
 #[derive(Debug)]

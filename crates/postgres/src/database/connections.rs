@@ -21,13 +21,11 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{
-    database::{
-        borrowed_connection::{BorrowedConnection, SessionSettings},
-        error::PostgresError,
-        server::ServerConfig,
-    },
+use crate::database::{
+    borrowed_connection::{BorrowedConnection, SessionSettings},
+    error::PostgresError,
     options::PostgresOptions,
+    server::ServerConfig,
 };
 
 /// A connection that was idle for longer is checked before use.

@@ -14,9 +14,8 @@ use memory_engine_sql::migrations::Migration;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::{
-    database::{error::PostgresError, secret_url::SecretUrl, server::ServerConfig, views},
-    options::PostgresOptions,
-    records::row,
+    database::{error::PostgresError, options::PostgresOptions, secret_url::SecretUrl, server::ServerConfig, views},
+    rows::row,
 };
 
 /// Version of the schema that this version of the crate reads and writes.

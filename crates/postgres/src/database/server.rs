@@ -8,7 +8,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use crate::{database::secret_url::SecretUrl, options::PostgresOptions};
+use crate::database::{options::PostgresOptions, secret_url::SecretUrl};
 
 /// Iterative scans of pgvector's HNSW graph, until enough rows pass the filter. Relaxed order is enough, since the
 /// candidates are scored again. Set for the connection, so that searches need not set it.

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::{
     database::{error::PostgresError, statement::StatementBuilder},
     graph::graph_walk::entity_key,
-    records::{
+    rows::{
         namespaces, row,
         scopes::{self, CoveredScope, uuid},
     },

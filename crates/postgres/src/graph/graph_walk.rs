@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::{
     database::{error::PostgresError, statement::StatementBuilder},
-    records::scopes::{self, CoveredScope, record_id},
+    rows::scopes::{self, CoveredScope, record_id},
 };
 
 /// Returns the entities and relations around those of the query, merged from all users in scope.

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::{
     database::error::PostgresError,
     keywords::{keyword_store, lexeme::LexemeOwner},
-    records::scopes,
+    rows::scopes,
 };
 
 /// Number of rows that are read at once.

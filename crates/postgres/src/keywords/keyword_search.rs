@@ -13,7 +13,7 @@ use crate::{
         keyword_statement::{KeywordStatement, Selection},
         keyword_store,
     },
-    records::{
+    rows::{
         remembered_scopes::RememberedScopes,
         scopes::{self, CoveredScope, Tenants},
     },

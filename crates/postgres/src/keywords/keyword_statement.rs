@@ -11,7 +11,7 @@ use memory_engine_sql::filter;
 use crate::{
     database::statement::StatementBuilder,
     keywords::lexeme::LexemeOwner,
-    records::{row, scopes::CoveredScope},
+    rows::{row, scopes::CoveredScope},
 };
 
 /// Maximum number of further records that [`Selection::Best`] returns because they may be as good as the last hit. If

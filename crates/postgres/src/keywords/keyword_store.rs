@@ -11,12 +11,12 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::error::PostgresError,
-    database::statement::StatementBuilder,
+    database::{error::PostgresError, statement::StatementBuilder},
     keywords::lexeme::LexemeOwner,
-    records::namespaces,
-    records::row,
-    records::scopes::{self, CoveredScope, record_id, uuid, uuids},
+    rows::{
+        namespaces, row,
+        scopes::{self, CoveredScope, record_id, uuid, uuids},
+    },
 };
 
 /// A row of `keyword_documents`: the terms of a record.

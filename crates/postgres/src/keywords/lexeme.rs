@@ -7,7 +7,7 @@
 
 use memory_engine_core::{Scope, Terms};
 
-use crate::records::scopes;
+use crate::rows::scopes;
 
 const BASE64_ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 

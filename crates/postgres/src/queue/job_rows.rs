@@ -15,12 +15,13 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::error::PostgresError,
-    database::statement::StatementBuilder,
+    database::{error::PostgresError, statement::StatementBuilder},
     queue::lease_owner,
-    records::namespaces,
-    records::row::{self, select_records},
-    records::scopes::{self, CoveredScope, record_id},
+    rows::{
+        namespaces,
+        row::{self, select_records},
+        scopes::{self, CoveredScope, record_id},
+    },
 };
 
 /// An entry of the queue, behind all entries that were created before it.

@@ -9,12 +9,13 @@ use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
-    database::error::PostgresError,
-    database::statement::StatementBuilder,
+    database::{error::PostgresError, statement::StatementBuilder},
     keywords::keyword_store::KeywordDocument,
     queue::job_rows::QueueEntry,
-    records::row,
-    records::scopes::{self, uuid},
+    rows::{
+        row,
+        scopes::{self, uuid},
+    },
     vectors::vector_store,
 };
 use memory_engine_sql::embedding_versions::VectorTable;

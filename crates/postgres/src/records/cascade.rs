@@ -10,7 +10,8 @@ use uuid::Uuid;
 use crate::{
     database::error::PostgresError,
     queue::job_rows::{self, QueueEntry},
-    records::{change, derivations, row, scopes::uuid, stub::NewTombstone},
+    records::{change, derivations},
+    rows::{row, scopes::uuid, stub::NewTombstone},
 };
 
 /// Removes the records that were derived from `sources`, directly or through others, except `kept`, and stores

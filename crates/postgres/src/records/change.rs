@@ -12,8 +12,8 @@ use crate::{
     graph::graph_rows,
     keywords::keyword_store::{self, KeywordDocument},
     queue::job_rows::{self, QueueEntry},
-    records::{
-        bulk_insert::BulkInsert,
+    records::bulk_insert::BulkInsert,
+    rows::{
         row,
         scopes::{self, uuid},
         stub::NewTombstone,

@@ -10,8 +10,9 @@ use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    records::{
-        cascade, change, namespaces,
+    records::{cascade, change},
+    rows::{
+        namespaces,
         scopes::{self, CoveredScope},
         stub::{self, NewTombstone},
     },

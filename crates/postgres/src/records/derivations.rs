@@ -8,9 +8,11 @@ use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    records::row,
-    records::scopes::{CoveredScope, record_id, uuids},
-    records::stub::{self, StoredStub, select_stubs},
+    rows::{
+        row,
+        scopes::{CoveredScope, record_id, uuids},
+        stub::{self, StoredStub, select_stubs},
+    },
 };
 
 const SELECT_DERIVED_RECORDS: &str = concat!(

@@ -6,7 +6,7 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 
 use crate::{
     database::{error::PostgresError, statement::StatementBuilder},
-    records::scopes::{self, CoveredScope},
+    rows::scopes::{self, CoveredScope},
 };
 
 /// Returns the groups of the covered records.

@@ -5,7 +5,7 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 
 use crate::{
     database::{error::PostgresError, statement::StatementBuilder},
-    records::scopes::CoveredScope,
+    rows::scopes::CoveredScope,
 };
 
 /// Returns the number of the covered records in each period by kind.

@@ -16,9 +16,9 @@ use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    records::{
-        bulk_insert::AssumedState,
-        cascade, change, namespaces, row,
+    records::{bulk_insert::AssumedState, cascade, change},
+    rows::{
+        namespaces, row,
         scopes::{self, uuid},
         tombstones,
     },

@@ -7,11 +7,13 @@ use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
-    database::error::PostgresError,
-    database::statement::StatementBuilder,
+    database::{error::PostgresError, statement::StatementBuilder},
     queue::job_rows,
-    records::scopes::{self, CoveredScope, record_id, uuids},
-    records::{groups, row},
+    records::groups,
+    rows::{
+        row,
+        scopes::{self, CoveredScope, record_id, uuids},
+    },
 };
 
 /// Returns the records with these ids, in the order of the ids; `None` for missing ones.

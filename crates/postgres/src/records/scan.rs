@@ -8,10 +8,11 @@ use memory_engine_sql::{
 use sqlx::{PgConnection, Row};
 
 use crate::{
-    database::error::PostgresError,
-    database::statement::StatementBuilder,
-    records::row::{self, select_records},
-    records::scopes::{CoveredScope, uuid},
+    database::{error::PostgresError, statement::StatementBuilder},
+    rows::{
+        row::{self, select_records},
+        scopes::{CoveredScope, uuid},
+    },
 };
 
 /// Returns a page of the records within `scope`.

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::schema::Table;
 use crate::{
     database::error::PostgresError,
-    records::{scopes::record_id, tombstones},
+    rows::{scopes::record_id, tombstones},
 };
 
 /// Number of rows that are fetched at once.

@@ -12,8 +12,8 @@ use pgvector::Vector;
 use sqlx::{AssertSqlSafe, PgConnection};
 
 use crate::{
-    database::error::PostgresError, database::index_metadata, database::statement::StatementBuilder,
-    options::PostgresOptions, records::remembered_scopes::RememberedScopes, records::scopes::Tenants,
+    database::{error::PostgresError, index_metadata, options::PostgresOptions, statement::StatementBuilder},
+    rows::{remembered_scopes::RememberedScopes, scopes::Tenants},
     vectors::vector_store,
 };
 use memory_engine_sql::embedding_versions::VectorTable;

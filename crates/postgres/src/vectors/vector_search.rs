@@ -14,7 +14,7 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 use crate::{
     database::{error::PostgresError, index_metadata, statement::StatementBuilder},
     keywords::keyword_store,
-    records::scopes::{self, CoveredScope},
+    rows::scopes::{self, CoveredScope},
     vectors::{
         vector_index::VectorIndex,
         vector_statement::{ScopeCounts, SearchPlan, VectorStatement},

@@ -6,7 +6,7 @@ use memory_engine_vector_store::VectorQuery;
 
 use crate::{
     database::statement::StatementBuilder,
-    records::{row, scopes::CoveredScope},
+    rows::{row, scopes::CoveredScope},
     vectors::{vector_index::VectorIndex, vector_store},
 };
 

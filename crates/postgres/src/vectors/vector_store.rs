@@ -11,9 +11,10 @@ use uuid::Uuid;
 
 use crate::{
     database::{error::PostgresError, index_metadata, statement::StatementBuilder},
-    records::namespaces,
-    records::row,
-    records::scopes::{self, CoveredScope, record_id, uuid},
+    rows::{
+        namespaces, row,
+        scopes::{self, CoveredScope, record_id, uuid},
+    },
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 use memory_engine_sql::index_metadata::IndexMetadata;

@@ -1,7 +1,7 @@
 use memory_engine_core::{Embedding, EmbeddingSpace, Field, Filter, StoreOptions};
 
 use super::*;
-use crate::options::PostgresOptions;
+use crate::database::options::PostgresOptions;
 
 /// Returns the statement that a search of this scope sends first.
 fn statement(scope: &Scope, filter: Option<Filter>, plan: SearchPlan, reads_records: bool) -> String {

@@ -10,16 +10,17 @@ use sqlx::{AssertSqlSafe, PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::error::PostgresError,
-    database::statement::StatementBuilder,
-    records::field::PostgresField,
-    records::scopes::{self, CoveredScope, record_id, uuid, uuids},
+    database::{error::PostgresError, statement::StatementBuilder},
+    rows::{
+        field::PostgresField,
+        scopes::{self, CoveredScope, record_id, uuid, uuids},
+    },
 };
 
 /// SQL of the columns of a record `r`, its namespace `n` and its row `a` of `scopes`.
 macro_rules! columns_with_owner {
     () => {
-        concat!("n.tenant, n.username, ", $crate::records::row::columns_without_owner!())
+        concat!("n.tenant, n.username, ", $crate::rows::row::columns_without_owner!())
     };
 }
 pub(crate) use columns_with_owner;
@@ -27,7 +28,7 @@ pub(crate) use columns_with_owner;
 /// SQL of the columns of a record `r` and its row `a` of `scopes`, without the names in its namespace.
 macro_rules! columns_without_owner {
     () => {
-        memory_engine_sql::record_columns!($crate::records::row::joined_columns)
+        memory_engine_sql::record_columns!($crate::rows::row::joined_columns)
     };
 }
 pub(crate) use columns_without_owner;
@@ -132,7 +133,7 @@ macro_rules! select_records {
     ($from:literal, $more:literal) => {
         concat!(
             "SELECT ",
-            $crate::records::row::columns_with_owner!(),
+            $crate::rows::row::columns_with_owner!(),
             $more,
             " FROM ",
             $from,

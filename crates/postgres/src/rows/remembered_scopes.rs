@@ -7,7 +7,7 @@ use memory_engine_core::Scope;
 use rustc_hash::FxHashMap;
 use uuid::Uuid;
 
-use crate::records::scopes;
+use crate::rows::scopes;
 
 /// Number of searches after which a scope is tested again.
 const TEST_INTERVAL_SEARCHES: u32 = 100;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use sqlx::{Row, postgres::PgRow, types::Json};
 use uuid::Uuid;
 
-use crate::records::scopes::{record_id, uuids};
+use crate::rows::scopes::{record_id, uuids};
 
 /// A type of a field of a record.
 pub(crate) trait PostgresField: Sized {

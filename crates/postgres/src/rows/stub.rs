@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::{
     database::{error::PostgresError, statement::StatementBuilder},
-    records::{
+    rows::{
         scopes::{self, CoveredScope, record_id, uuids},
         tombstones,
     },

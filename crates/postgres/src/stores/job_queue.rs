@@ -8,7 +8,7 @@ use memory_engine_core::{Done, Failure, Job, JobQueue, Pending, RecordId, Result
 use crate::{
     database::transaction::{with_reader, with_transaction},
     queue::job_rows,
-    records::scopes::CoveredScope,
+    rows::scopes::CoveredScope,
     store::PostgresStore,
 };
 

@@ -7,7 +7,7 @@ use memory_engine_core::Scope;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
-use crate::{database::error::PostgresError, records::scopes};
+use crate::{database::error::PostgresError, rows::scopes};
 
 /// Creates the missing namespaces of these scopes, and locks all of them until the transaction ends. The order of
 /// locking is always the same, so that two batches cannot deadlock.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::{
     database::{error::PostgresError, statement::StatementBuilder},
-    records::scopes::{self, CoveredScope, uuid, uuids},
+    rows::scopes::{self, CoveredScope, uuid, uuids},
 };
 
 /// Reads the column `content_hash` of a row.

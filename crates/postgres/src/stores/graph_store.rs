@@ -8,7 +8,7 @@ use memory_engine_sql::request::{check_filter, check_graph_entries};
 use crate::{
     database::transaction::{with_reader, with_transaction},
     graph::{graph_rows, graph_walk},
-    records::scopes::CoveredScope,
+    rows::scopes::CoveredScope,
     store::PostgresStore,
 };
 
