@@ -10,12 +10,12 @@ use sqlx::PgConnection;
 
 use crate::{
     database::{error::PostgresError, index_metadata, migration, options::PostgresOptions, server::ServerConfig},
-    keywords::keyword_store,
+    keywords::keyword_rows,
     queue::job_rows,
     vectors::{
         embedding_versions,
         vector_index::{IndexState, SMALL_TABLE_VECTORS, VectorIndex},
-        vector_store,
+        vector_rows,
     },
 };
 
@@ -69,11 +69,11 @@ async fn reconcile_indexes(
             }
             Reconciliation::Rebuild => {
                 match index {
-                    Index::Keywords => keyword_store::clear(connection).await?,
+                    Index::Keywords => keyword_rows::clear(connection).await?,
                     Index::Embedding => {
                         embedding_versions::drop_second(connection).await?;
                         let table = index_metadata::read_versions(connection).await?.table;
-                        vector_store::clear(connection, table).await?;
+                        vector_rows::clear(connection, table).await?;
                     }
                 }
                 job_rows::requeue_all(connection, index.job(), options.clock.now()).await?;

@@ -1,1 +1,1 @@
-pub(crate) mod keyword_store;
+pub(crate) mod keyword_rows;

@@ -9,9 +9,9 @@ use rusqlite::Connection;
 
 use crate::{
     database::{error::SqliteError, index_metadata},
-    keywords::keyword_store,
+    keywords::keyword_rows,
     queue::job_rows,
-    vectors::{embedding_versions, vector_store},
+    vectors::{embedding_versions, vector_rows},
 };
 
 /// Applies `mismatch` to each index that was made with another analyzer or embedding space.
@@ -39,10 +39,10 @@ pub(crate) fn reconcile(
             }
             Reconciliation::Rebuild => {
                 match index {
-                    Index::Keywords => keyword_store::clear(connection)?,
+                    Index::Keywords => keyword_rows::clear(connection)?,
                     Index::Embedding => {
                         embedding_versions::drop_second(connection)?;
-                        vector_store::clear(connection, index_metadata::versions(connection)?.table)?;
+                        vector_rows::clear(connection, index_metadata::versions(connection)?.table)?;
                     }
                 }
                 job_rows::requeue(connection, None, None, index.job(), now)?;

@@ -1,2 +1,2 @@
 pub(crate) mod embedding_versions;
-pub(crate) mod vector_store;
+pub(crate) mod vector_rows;

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    keywords::{keyword_store, lexeme::LexemeOwner},
+    keywords::{keyword_rows, lexeme::LexemeOwner},
     rows::{
         namespaces,
         row::{self, select_records},
@@ -283,7 +283,7 @@ fn lexemes_and_repeated_terms(scope: &Scope, cells: &[Cell]) -> Result<(String, 
         packed_terms::pairs(words, counts).collect::<memory_engine_core::Result<_>>().map_err(|_| corrupt())?;
     // The lexemes do not depend on the counts.
     let terms: Terms = pairs.iter().map(|(term, _)| *term).collect();
-    Ok((LexemeOwner::of_address(scope).vector(&terms), keyword_store::repeated_terms(pairs.into_iter())))
+    Ok((LexemeOwner::of_address(scope).vector(&terms), keyword_rows::repeated_terms(pairs.into_iter())))
 }
 
 /// Returns the tables of this schema, with their columns. Partitions belong to their table.

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    keywords::{keyword_store, lexeme::LexemeOwner},
+    keywords::{keyword_rows, lexeme::LexemeOwner},
     rows::scopes,
 };
 
@@ -205,7 +205,7 @@ fn check_terms(row: &PgRow) -> Result<Option<ProblemKind>, PostgresError> {
     };
     let expected = LexemeOwner::of_address(&owner).vector(&terms);
     let has_same = sorted_lexemes(row.try_get("lexemes")?) == sorted_lexemes(&expected);
-    let expected = keyword_store::repeated_terms(pairs.into_iter());
+    let expected = keyword_rows::repeated_terms(pairs.into_iter());
     let has_same_repeated_terms = json_value(row.try_get("repeated_terms")?) == json_value(expected.as_deref());
     Ok((!has_same || !has_same_repeated_terms).then_some(ProblemKind::KeywordLexemesWrong))
 }

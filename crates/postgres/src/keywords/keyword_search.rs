@@ -10,8 +10,8 @@ use uuid::Uuid;
 use crate::{
     database::{error::PostgresError, statement::StatementBuilder},
     keywords::{
+        keyword_rows,
         keyword_statement::{KeywordStatement, Selection},
-        keyword_store,
     },
     rows::{
         remembered_scopes::RememberedScopes,
@@ -53,7 +53,7 @@ pub(crate) async fn search_records(
     let query_terms = DistinctTerms::of(&query.clauses);
     let statement = KeywordStatement { scope, query, query_terms: &query_terms, reads_records: true };
     let ranked = find(connection, index, &statement).await?;
-    Ok(ranked.iter().filter_map(|(hit, row)| keyword_store::read_found(*hit, row)).collect())
+    Ok(ranked.iter().filter_map(|(hit, row)| keyword_rows::read_found(*hit, row)).collect())
 }
 
 /// Appends the statement of a search, for its query plan.

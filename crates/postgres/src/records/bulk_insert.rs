@@ -10,13 +10,13 @@ use uuid::Uuid;
 
 use crate::{
     database::{error::PostgresError, statement::StatementBuilder},
-    keywords::keyword_store::KeywordDocument,
+    keywords::keyword_rows::KeywordDocument,
     queue::job_rows::QueueEntry,
     rows::{
         row,
         scopes::{self, uuid},
     },
-    vectors::vector_store,
+    vectors::vector_rows,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
@@ -201,7 +201,7 @@ impl<'a> BulkInsert<'a> {
             )
             .argument(
                 "vector_embeddings",
-                vectors.iter().map(|(_, embedding)| vector_store::stored_vector(embedding)).collect::<Vec<_>>(),
+                vectors.iter().map(|(_, embedding)| vector_rows::stored_vector(embedding)).collect::<Vec<_>>(),
             )
             .argument("vector_table", self.table.name());
     }

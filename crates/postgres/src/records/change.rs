@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::{
     database::error::PostgresError,
     graph::graph_rows,
-    keywords::keyword_store::{self, KeywordDocument},
+    keywords::keyword_rows::{self, KeywordDocument},
     queue::job_rows::{self, QueueEntry},
     records::bulk_insert::BulkInsert,
     rows::{
@@ -18,7 +18,7 @@ use crate::{
         scopes::{self, uuid},
         stub::NewTombstone,
     },
-    vectors::vector_store,
+    vectors::vector_rows,
 };
 
 /// Stores records of any number of namespaces with their index entries.
@@ -79,8 +79,8 @@ async fn remove_entries(
     ids: &[Uuid],
 ) -> Result<RemovalCounts, PostgresError> {
     let mut removed = graph_rows::remove(connection, namespace, ids).await?;
-    removed.keywords = keyword_store::remove(connection, namespace, ids).await?;
-    removed.vectors = vector_store::remove(connection, namespace, ids).await?;
+    removed.keywords = keyword_rows::remove(connection, namespace, ids).await?;
+    removed.vectors = vector_rows::remove(connection, namespace, ids).await?;
     removed.queued = job_rows::remove(connection, namespace, ids).await?;
     Ok(removed)
 }

@@ -10,7 +10,7 @@ use crate::{
         index_metadata,
         transaction::{with_reader, with_transaction},
     },
-    keywords::{keyword_search, keyword_store},
+    keywords::{keyword_rows, keyword_search},
     rows::scopes::CoveredScope,
     store::PostgresStore,
 };
@@ -22,13 +22,13 @@ impl KeywordStore for PostgresStore {
         with_transaction!(self, "keyword upsert", |connection| {
             let made_by = index_metadata::read(connection, Job::Keywords.as_str()).await?;
             self.metadata().check(Index::Keywords, made_by.as_deref(), "keyword upsert")?;
-            keyword_store::upsert(connection, entries).await
+            keyword_rows::upsert(connection, entries).await
         })
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let covered = CoveredScope::of(scope);
-        with_transaction!(self, "keyword delete", |connection| keyword_store::delete(connection, &covered, ids).await)
+        with_transaction!(self, "keyword delete", |connection| keyword_rows::delete(connection, &covered, ids).await)
     }
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
@@ -47,7 +47,7 @@ impl KeywordStore for PostgresStore {
     }
 
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
-        with_reader!(self, "keyword terms", |connection| keyword_store::terms(connection, scope, ids).await)
+        with_reader!(self, "keyword terms", |connection| keyword_rows::terms(connection, scope, ids).await)
     }
 
     async fn records_with_terms(
@@ -55,7 +55,6 @@ impl KeywordStore for PostgresStore {
         scope: &Scope,
         ids: &[RecordId],
     ) -> Result<Option<Vec<Option<RecordWithTerms>>>> {
-        with_reader!(self, "get", |connection| keyword_store::records_with_terms(connection, scope, ids).await)
-            .map(Some)
+        with_reader!(self, "get", |connection| keyword_rows::records_with_terms(connection, scope, ids).await).map(Some)
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     database::transaction::{with_reader, with_transaction},
     rows::scopes::CoveredScope,
     store::PostgresStore,
-    vectors::{vector_search, vector_store},
+    vectors::{vector_rows, vector_search},
 };
 
 #[async_trait]
@@ -21,7 +21,7 @@ impl VectorStore for PostgresStore {
     async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
         request::check_vector_entries(scope, self.embedding_space(), entries)?;
         with_transaction!(self, "vector upsert", |connection| {
-            vector_store::upsert(connection, self.metadata(), entries).await
+            vector_rows::upsert(connection, self.metadata(), entries).await
         })?;
         self.maintain(0, entries.len());
         Ok(())
@@ -29,7 +29,7 @@ impl VectorStore for PostgresStore {
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let covered = CoveredScope::of(scope);
-        with_transaction!(self, "vector delete", |connection| vector_store::delete(connection, &covered, ids).await)
+        with_transaction!(self, "vector delete", |connection| vector_rows::delete(connection, &covered, ids).await)
     }
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
@@ -49,7 +49,7 @@ impl VectorStore for PostgresStore {
 
     async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {
         with_reader!(self, "token vectors", |connection| {
-            vector_store::token_vectors(connection, self.metadata(), scope, ids).await
+            vector_rows::token_vectors(connection, self.metadata(), scope, ids).await
         })
     }
 

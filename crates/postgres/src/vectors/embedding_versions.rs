@@ -19,7 +19,7 @@ use crate::{
     database::{error::PostgresError, index_metadata, migration},
     vectors::{
         vector_index::VectorIndex,
-        vector_store::{self, count_vectors},
+        vector_rows::{self, count_vectors},
     },
 };
 
@@ -53,7 +53,7 @@ pub(crate) async fn begin(
         Begin::Serving => return Ok(()),
         Begin::Resume => {}
         Begin::Create => {
-            vector_store::clear(connection, table).await?;
+            vector_rows::clear(connection, table).await?;
             index_metadata::write(connection, SECOND_PART, metadata.space()).await?;
         }
     }
@@ -164,7 +164,7 @@ pub(crate) async fn drop_second(connection: &mut PgConnection) -> Result<Option<
         sqlx::query("DELETE FROM jobs WHERE job = $1").bind(SECOND_PART).execute(&mut *connection).await?;
         sqlx::query("DELETE FROM index_metadata WHERE part = $1").bind(SECOND_PART).execute(&mut *connection).await?;
         VectorIndex::remove(connection, table).await?;
-        vector_store::clear(connection, table).await?;
+        vector_rows::clear(connection, table).await?;
     }
     Ok(versions.second)
 }

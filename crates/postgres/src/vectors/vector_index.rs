@@ -14,7 +14,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use crate::{
     database::{error::PostgresError, index_metadata, options::PostgresOptions, statement::StatementBuilder},
     rows::{remembered_scopes::RememberedScopes, scopes::Tenants},
-    vectors::vector_store,
+    vectors::vector_rows,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
@@ -192,7 +192,7 @@ impl VectorIndex {
         if let Some(recorded) = Self::recorded_definition(connection, table).await? {
             return Ok(if recorded == self.definition() { IndexState::Reconciled } else { IndexState::Outdated });
         }
-        let vectors = vector_store::count_vectors(connection, table).await?;
+        let vectors = vector_rows::count_vectors(connection, table).await?;
         let is_needed = self.exact_up_to < INDEX_MIN_VECTORS || vectors > self.exact_up_to.min(UNINDEXED_MAX_VECTORS);
         Ok(if is_needed { IndexState::Missing { vectors } } else { IndexState::Reconciled })
     }
@@ -267,7 +267,7 @@ impl VectorIndex {
         connection: &mut PgConnection,
         table: VectorTable,
     ) -> Result<(), PostgresError> {
-        let vectors = vector_store::count_vectors(connection, table).await?;
+        let vectors = vector_rows::count_vectors(connection, table).await?;
         // Vectors of 4 bytes a dimension, and about 500 bytes of neighbours.
         let needed = vectors.saturating_mul(4 * u64::try_from(self.space.dimensions).unwrap_or(u64::MAX) + 500) / 1000;
         let memory = (needed * 5 / 4).min(BUILD_MEMORY_MAX_KB);

@@ -13,7 +13,7 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 
 use crate::{
     database::{error::PostgresError, index_metadata, statement::StatementBuilder},
-    keywords::keyword_store,
+    keywords::keyword_rows,
     rows::scopes::{self, CoveredScope},
     vectors::{
         vector_index::VectorIndex,
@@ -42,7 +42,7 @@ pub(crate) async fn search_records(
     query: &VectorQuery,
 ) -> Result<Vec<FoundRecord>, PostgresError> {
     let found = find(connection, metadata, index, scope, query, true).await?;
-    Ok(found.iter().filter_map(|(hit, row)| keyword_store::read_found(*hit, row)).collect())
+    Ok(found.iter().filter_map(|(hit, row)| keyword_rows::read_found(*hit, row)).collect())
 }
 
 /// Returns the nearest records, each with its row.

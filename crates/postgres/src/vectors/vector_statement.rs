@@ -7,7 +7,7 @@ use memory_engine_vector_store::VectorQuery;
 use crate::{
     database::statement::StatementBuilder,
     rows::{row, scopes::CoveredScope},
-    vectors::{vector_index::VectorIndex, vector_store},
+    vectors::{vector_index::VectorIndex, vector_rows},
 };
 
 /// Maximum number of hits of an index search. More hits are found by comparing all vectors.
@@ -265,7 +265,7 @@ impl VectorStatement<'_> {
     }
 
     fn push_distance(&self, plan: SearchPlan, statement: &mut StatementBuilder) {
-        let target = vector_store::stored_vector(&self.query.embedding);
+        let target = vector_rows::stored_vector(&self.query.embedding);
         if plan == SearchPlan::Index {
             self.index.push_indexed_distance(target, statement);
         } else {

@@ -17,8 +17,8 @@ use crate::{
         keywords, vectors,
     },
     database::{change_log, epoch, error::SqliteError, index_metadata},
-    keywords::keyword_store,
-    vectors::vector_store,
+    keywords::keyword_rows,
+    vectors::vector_rows,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
@@ -139,7 +139,7 @@ fn check_vectors(
     if cached.index.len() as u64 != stored {
         return Ok(Some(CacheProblem::Count { cached: cached.index.len() as u64, stored }));
     }
-    vector_store::for_each_sampled(connection, table, SAMPLE_RECORDS, |vector| {
+    vector_rows::for_each_sampled(connection, table, SAMPLE_RECORDS, |vector| {
         if !changed.contains(&vector.row) {
             sample.insert(vector);
         }
@@ -166,7 +166,7 @@ fn check_postings(connection: &Connection, database: &Path, tenant: i64) -> Resu
         cached.remove(*row);
     }
     let mut stored = Vec::new();
-    keyword_store::for_each_of_tenant(connection, tenant, |terms| {
+    keyword_rows::for_each_of_tenant(connection, tenant, |terms| {
         if !changed.contains(&terms.row) {
             stored.push(terms.row);
         }
@@ -178,7 +178,7 @@ fn check_postings(connection: &Connection, database: &Path, tenant: i64) -> Resu
     let step = stored.len().div_ceil(SAMPLE_RECORDS as usize).max(1);
     let sampled: FxHashSet<i64> = stored.into_iter().step_by(step).collect();
     let mut sample = SegmentedPostings::default();
-    keyword_store::for_each_of_tenant(connection, tenant, |terms| {
+    keyword_rows::for_each_of_tenant(connection, tenant, |terms| {
         if sampled.contains(&terms.row) { keywords::insert(&mut sample, &terms) } else { Ok(()) }
     })?;
     let differences = cached.count_differences(&sample);

@@ -24,7 +24,7 @@ use crate::{
         policy::CachePolicy,
     },
     database::{change_log, error::SqliteError},
-    keywords::keyword_store,
+    keywords::keyword_rows,
     records::found::FoundRow,
     rows::{addresses::AddressCache, scopes::CoveredScope},
 };
@@ -135,7 +135,7 @@ impl KeywordIndex {
         let obsolete = change_log::changed_rows_up_to(connection, base_change, manifest.last_row())?;
         let mut changed = SegmentedPostings::default();
         let mut last_row = manifest.last_row();
-        keyword_store::for_each_changed_of_tenant(connection, tenant, base_change, |stored| {
+        keyword_rows::for_each_changed_of_tenant(connection, tenant, base_change, |stored| {
             last_row = last_row.max(stored.row);
             loaded::insert(&mut changed, &stored)
         })?;
@@ -184,7 +184,7 @@ impl KeywordIndex {
         let Some(mut builder) = file.builder(connection, newest)? else { return Ok(()) };
         let mut postings = SegmentedPostings::default();
         let mut last_row = 0;
-        keyword_store::for_each_of_tenant(connection, tenant, |stored| {
+        keyword_rows::for_each_of_tenant(connection, tenant, |stored| {
             last_row = last_row.max(stored.row);
             loaded::insert(&mut postings, &stored)?;
             if postings.len() == self.policy.keyword_segment_records {

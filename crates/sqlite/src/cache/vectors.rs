@@ -27,7 +27,7 @@ use crate::{
     },
     records::found::FoundRow,
     rows::addresses::AddressCache,
-    vectors::vector_store,
+    vectors::vector_rows,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
@@ -105,7 +105,7 @@ impl VectorIndex {
         let base_change = manifest.newest_change();
         let obsolete = change_log::changed_rows_up_to(connection, base_change, manifest.last_row())?;
         let mut changed = LoadedVectors::empty(&self.space, table);
-        vector_store::for_each_changed(connection, table, base_change, |vector| changed.insert(vector))?;
+        vector_rows::for_each_changed(connection, table, base_change, |vector| changed.insert(vector))?;
         let records = changed.index.len();
         let header = SegmentHeader {
             base_change,
@@ -137,7 +137,7 @@ impl VectorIndex {
         }
         let Some(mut builder) = file.builder(connection, newest)? else { return Ok(()) };
         let mut segment = LoadedVectors::empty(&self.space, table);
-        vector_store::for_each(connection, table, |vector| {
+        vector_rows::for_each(connection, table, |vector| {
             segment.insert(vector);
             if segment.index.len() == segment_records {
                 self.push_segment(&mut builder, &segment);
@@ -196,7 +196,7 @@ impl VectorIndex {
         };
         // The index allocates memory for `limit` hits.
         let limit = query.limit.min(loaded.index.len());
-        let mut lookup = vector_store::VectorLookup::new(connection, table)?;
+        let mut lookup = vector_rows::VectorLookup::new(connection, table)?;
         let hits = loaded.index.search_with(&query.embedding, subset, limit, |key| lookup.vector(key.row))?;
         Ok(hits
             .into_iter()
@@ -229,7 +229,7 @@ impl VectorIndex {
                 for row in change_log::changed_rows(connection, seen)? {
                     loaded.remove(row);
                 }
-                vector_store::for_each_changed(connection, table, seen, |vector| loaded.insert(vector))?;
+                vector_rows::for_each_changed(connection, table, seen, |vector| loaded.insert(vector))?;
                 loaded.newest_change = Some(newest);
             }
             Lag::Unknown { newest } => {
@@ -250,9 +250,9 @@ impl VectorIndex {
                 load.record_file_load(cached.index.len());
                 return Ok(cached);
             }
-            let capacity = self.policy.min_records.min(vector_store::last_row(connection, table)? as usize);
+            let capacity = self.policy.min_records.min(vector_rows::last_row(connection, table)? as usize);
             let mut loaded = LoadedVectors::with_capacity(&self.space, table, capacity);
-            vector_store::for_each(connection, table, |vector| loaded.insert(vector))?;
+            vector_rows::for_each(connection, table, |vector| loaded.insert(vector))?;
             load.record_row_load(loaded.index.len());
             loaded.newest_change = Some(newest);
             Ok(loaded)

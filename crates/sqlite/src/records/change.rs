@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 use crate::{
     database::{change_log, error::SqliteError},
     graph::graph_rows,
-    keywords::keyword_store,
+    keywords::keyword_rows,
     queue::job_rows,
     records::derivations,
     rows::{
@@ -18,7 +18,7 @@ use crate::{
         scopes::{self, RecordAddress},
         stub::{self, StoredStub},
     },
-    vectors::vector_store,
+    vectors::vector_rows,
 };
 
 /// Applies changes to records within one transaction, and counts the removed items.
@@ -118,10 +118,10 @@ impl<'c> Changes<'c> {
         entries: &IndexEntries,
     ) -> Result<(), SqliteError> {
         if let Some(terms) = &entries.terms {
-            keyword_store::insert(self.connection, row, record.id, address, terms)?;
+            keyword_rows::insert(self.connection, row, record.id, address, terms)?;
         }
         if let (Some(table), Some(embedding)) = (self.table, &entries.embedding) {
-            vector_store::insert(self.connection, table, row, record.id, address, embedding)?;
+            vector_rows::insert(self.connection, table, row, record.id, address, embedding)?;
         }
         if entries.terms.is_some() || entries.embedding.is_some() {
             change_log::append(self.connection, row)?;
@@ -199,8 +199,8 @@ fn keeps_content(new: &Record, old: &Record) -> bool {
 /// Removes all index entries of a record, and its queued jobs. Returns the number of removed items of each type.
 fn remove_index_entries(connection: &Connection, row: i64) -> Result<RemovalCounts, SqliteError> {
     let mut removed = graph_rows::remove(connection, row)?;
-    removed.keywords = u64::from(keyword_store::remove(connection, row)?);
-    removed.vectors = u64::from(vector_store::remove(connection, row)?);
+    removed.keywords = u64::from(keyword_rows::remove(connection, row)?);
+    removed.vectors = u64::from(vector_rows::remove(connection, row)?);
     if removed.keywords + removed.vectors > 0 {
         change_log::append(connection, row)?;
     }

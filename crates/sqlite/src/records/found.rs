@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row};
 
 use crate::{
     database::error::SqliteError,
-    keywords::keyword_store,
+    keywords::keyword_rows,
     rows::{
         addresses::AddressCache,
         row::{self, columns},
@@ -35,7 +35,7 @@ macro_rules! select_with_terms {
 /// cannot be read are left out.
 fn read_row(row: &Row<'_>, scope: Scope) -> Option<RecordWithTerms> {
     let record = row::content(row, 3, scope).inspect_err(DamagedRecord::warn).ok()?;
-    let terms = keyword_store::packed_terms(row, 1, record.id);
+    let terms = keyword_rows::packed_terms(row, 1, record.id);
     Some(RecordWithTerms { record, terms })
 }
 

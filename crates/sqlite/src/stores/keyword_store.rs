@@ -7,7 +7,7 @@ use memory_engine_sql::request;
 
 use crate::{
     database::index_metadata,
-    keywords::keyword_store,
+    keywords::keyword_rows,
     records::found::{self, HitReader},
     rows::scopes::CoveredScope,
     store::{SqliteStore, writer::Residue},
@@ -46,7 +46,7 @@ impl KeywordStore for SqliteStore {
         let residue = |_: &()| Residue::None;
         self.write("keyword upsert", residue, move |connection| {
             index_metadata::check(connection, &metadata, Index::Keywords, "keyword upsert")?;
-            keyword_store::upsert(connection, &entries)
+            keyword_rows::upsert(connection, &entries)
         })
         .await
     }
@@ -57,7 +57,7 @@ impl KeywordStore for SqliteStore {
         let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
         self.write("keyword delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
-            Some(covered) => keyword_store::delete(connection, &covered, &ids),
+            Some(covered) => keyword_rows::delete(connection, &covered, &ids),
         })
         .await
     }
@@ -74,7 +74,7 @@ impl KeywordStore for SqliteStore {
         let scope = scope.clone();
         let ids = ids.to_vec();
         let addresses = self.caches().addresses;
-        self.read("keyword terms", move |connection| keyword_store::terms(connection, &addresses, &scope, &ids)).await
+        self.read("keyword terms", move |connection| keyword_rows::terms(connection, &addresses, &scope, &ids)).await
     }
 
     async fn records_with_terms(

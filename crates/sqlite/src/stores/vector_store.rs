@@ -10,7 +10,7 @@ use crate::{
     records::found::{self, HitReader},
     rows::scopes::CoveredScope,
     store::{SqliteStore, writer::Residue},
-    vectors::vector_store,
+    vectors::vector_rows,
 };
 
 impl SqliteStore {
@@ -50,7 +50,7 @@ impl VectorStore for SqliteStore {
         let residue = |_: &()| Residue::None;
         self.write("vector upsert", residue, move |connection| {
             let (_, table) = index_metadata::versions(connection)?.role(&metadata, "vector upsert")?;
-            vector_store::upsert(connection, table, &entries)
+            vector_rows::upsert(connection, table, &entries)
         })
         .await
     }
@@ -61,7 +61,7 @@ impl VectorStore for SqliteStore {
         let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
         self.write("vector delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
-            Some(covered) => vector_store::delete(connection, &covered, &ids),
+            Some(covered) => vector_rows::delete(connection, &covered, &ids),
         })
         .await
     }
@@ -81,7 +81,7 @@ impl VectorStore for SqliteStore {
         let caches = self.caches();
         self.read("token vectors", move |connection| {
             let table = index_metadata::versions(connection)?.serving_table(&metadata, "token vectors")?;
-            vector_store::token_vectors(connection, table, &caches.addresses, &scope, &ids)
+            vector_rows::token_vectors(connection, table, &caches.addresses, &scope, &ids)
         })
         .await
     }

@@ -13,7 +13,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     database::{error::SqliteError, index_metadata},
-    vectors::vector_store,
+    vectors::vector_rows,
 };
 
 /// Starts a second version in the embedding space of this process, or continues with it. Returns the number of records
@@ -25,7 +25,7 @@ pub(crate) fn begin(connection: &Connection, metadata: &IndexMetadata, now: Time
         Begin::Serving => return Ok(0),
         Begin::Resume => {}
         Begin::Create => {
-            vector_store::clear(connection, table)?;
+            vector_rows::clear(connection, table)?;
             index_metadata::write(connection, SECOND_PART, metadata.space())?;
         }
     }
@@ -96,7 +96,7 @@ pub(crate) fn drop_second(connection: &Connection) -> Result<Option<String>, Sql
     if versions.second.is_some() {
         connection.execute("DELETE FROM jobs WHERE job = ?1", [SECOND_PART])?;
         connection.execute("DELETE FROM index_metadata WHERE part = ?1", [SECOND_PART])?;
-        vector_store::clear(connection, versions.table.other())?;
+        vector_rows::clear(connection, versions.table.other())?;
     }
     Ok(versions.second)
 }

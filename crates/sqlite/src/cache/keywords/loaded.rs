@@ -17,7 +17,7 @@ use crate::{
         change_log::{self, Lag},
         error::SqliteError,
     },
-    keywords::keyword_store::{self, StoredTerms},
+    keywords::keyword_rows::{self, StoredTerms},
 };
 
 /// The owner of postings.
@@ -55,8 +55,8 @@ impl PostingsOwner {
     fn read_all(self, connection: &Connection, postings: &mut SegmentedPostings) -> Result<(), SqliteError> {
         let insert = |stored: StoredTerms<'_>| insert(postings, &stored);
         match self {
-            Self::User(namespace) => keyword_store::for_each_of_user(connection, namespace, insert),
-            Self::Tenant(tenant) => keyword_store::for_each_of_tenant(connection, tenant, insert),
+            Self::User(namespace) => keyword_rows::for_each_of_user(connection, namespace, insert),
+            Self::Tenant(tenant) => keyword_rows::for_each_of_tenant(connection, tenant, insert),
         }
     }
 
@@ -68,8 +68,8 @@ impl PostingsOwner {
     ) -> Result<(), SqliteError> {
         let insert = |stored: StoredTerms<'_>| insert(postings, &stored);
         match self {
-            Self::User(namespace) => keyword_store::for_each_changed_of_user(connection, namespace, change, insert),
-            Self::Tenant(tenant) => keyword_store::for_each_changed_of_tenant(connection, tenant, change, insert),
+            Self::User(namespace) => keyword_rows::for_each_changed_of_user(connection, namespace, change, insert),
+            Self::Tenant(tenant) => keyword_rows::for_each_changed_of_tenant(connection, tenant, change, insert),
         }
     }
 }

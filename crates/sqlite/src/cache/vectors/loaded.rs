@@ -17,7 +17,7 @@ use crate::{
         format::{SegmentReader, SegmentWriter},
         timeline::{Timeline, TimelineWindow},
     },
-    vectors::vector_store::StoredVector,
+    vectors::vector_rows::StoredVector,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
