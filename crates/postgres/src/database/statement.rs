@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use memory_engine_core::{Error, ErrorKind};
 use sqlx::{Encode, PgConnection, Postgres, QueryBuilder, Type, postgres::PgRow};
 
 use crate::database::error::PostgresError;
@@ -10,6 +11,8 @@ use crate::database::error::PostgresError;
 /// input becomes SQL.
 pub(crate) struct StatementBuilder {
     builder: QueryBuilder<Postgres>,
+    /// A name in a template for which there is no part.
+    unknown_part: Option<String>,
 }
 
 impl Default for StatementBuilder {
@@ -27,7 +30,7 @@ impl fmt::Debug for StatementBuilder {
 impl StatementBuilder {
     /// Creates a statement with this beginning.
     pub(crate) fn new(sql: &'static str) -> Self {
-        Self { builder: QueryBuilder::new(sql) }
+        Self { builder: QueryBuilder::new(sql), unknown_part: None }
     }
 
     /// Appends SQL.
@@ -75,10 +78,10 @@ impl StatementBuilder {
         }
     }
 
-    /// Makes a statement that the server refuses, because a template has an unknown name. Without its part, the
+    /// Makes the statement fail before it is sent, because a template has an unknown name. Without its part, the
     /// statement might be a valid one that lacks a condition.
     pub(crate) fn refuse(&mut self, name: &str) {
-        self.builder.push("{").push(name).push("}");
+        self.unknown_part = Some(name.to_owned());
     }
 
     /// Appends the items in parentheses. `write` appends one item.
@@ -98,6 +101,13 @@ impl StatementBuilder {
         self.push(")");
     }
 
+    fn check(&self) -> Result<(), PostgresError> {
+        self.unknown_part.as_ref().map_or(Ok(()), |name| {
+            let message = format!("a template of SQL has the unknown part `{name}`; please report this");
+            Err(Error::new(ErrorKind::Internal, "build a statement", message).into())
+        })
+    }
+
     /// Returns the text of the statement.
     pub(crate) fn sql(&self) -> String {
         self.builder.sql().as_str().to_owned()
@@ -105,11 +115,13 @@ impl StatementBuilder {
 
     /// Executes the statement and returns its rows.
     pub(crate) async fn fetch_all(mut self, connection: &mut PgConnection) -> Result<Vec<PgRow>, PostgresError> {
+        self.check()?;
         Ok(self.builder.build().fetch_all(connection).await?)
     }
 
     /// Executes the statement and returns its only row.
     pub(crate) async fn fetch_one(mut self, connection: &mut PgConnection) -> Result<PgRow, PostgresError> {
+        self.check()?;
         Ok(self.builder.build().fetch_one(connection).await?)
     }
 }
@@ -121,11 +133,25 @@ mod tests {
     #[test]
     fn a_template_is_filled_in_order() {
         let mut statement = StatementBuilder::default();
-        statement.push_template("SELECT {column} FROM t WHERE {condition}{limit}", |name, statement| match name {
+        statement.push_template("SELECT {column} FROM t WHERE {condition}", fill);
+        assert_eq!(statement.builder.sql(), "SELECT a FROM t WHERE b = $1");
+        assert!(statement.check().is_ok());
+    }
+
+    #[test]
+    fn an_unknown_name_in_a_template_is_an_error() {
+        let mut statement = StatementBuilder::default();
+        statement.push_template("SELECT {column} FROM t WHERE {condition}{limit} AND {condition}", fill);
+        let error = statement.check().unwrap_err().into_error("search");
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert!(error.to_string().contains("`limit`"), "{error}");
+    }
+
+    fn fill(name: &str, statement: &mut StatementBuilder) {
+        match name {
             "column" => drop(statement.push("a")),
             "condition" => drop(statement.push("b = ").bind(1_i64)),
             unknown => statement.refuse(unknown),
-        });
-        assert_eq!(statement.builder.sql(), "SELECT a FROM t WHERE b = $1{limit}", "an unknown name is an error");
+        }
     }
 }
