@@ -64,3 +64,13 @@ fn a_filter_on_the_address_is_recognised() {
     assert!(reads_address(&Filter::Or(vec![Filter::Exists(Field::Kind), address])));
     assert!(!reads_address(&Filter::Exists(Field::Kind)));
 }
+
+/// A field without a column would be a condition that is false for every record.
+#[test]
+fn every_field_has_a_column() {
+    for field in Field::plain() {
+        let exists = Filter::Exists(field.clone());
+        assert!(check(&exists).is_ok(), "{field:?}");
+        assert_ne!(sql(&exists), TextStatement::FALSE, "{field:?}");
+    }
+}
