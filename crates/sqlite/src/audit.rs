@@ -68,7 +68,7 @@ pub(crate) fn chain(connection: &Connection, tenant: &str) -> Result<AuditChain,
 fn chain_of_entries(connection: &Connection, tenant: &str) -> Result<AuditChain, SqliteError> {
     let mut chain = AuditChain::empty(tenant);
     let sql = "SELECT sequence, hash FROM audit_log WHERE tenant = ?1 ORDER BY sequence DESC LIMIT 1";
-    let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
+    let read = |row: &Row<'_>| Ok((row.get::<_, i64>("sequence")?, row.get::<_, Vec<u8>>("hash")?));
     if let Some((sequence, hash)) = connection.prepare_cached(sql)?.query_row([tenant], read).optional()? {
         chain.head = audit_rows::head(sequence, &hash)?;
     }
@@ -78,8 +78,8 @@ fn chain_of_entries(connection: &Connection, tenant: &str) -> Result<AuditChain,
 fn stored_chain(connection: &Connection, tenant: &str) -> Result<Option<AuditChain>, SqliteError> {
     let sql = "SELECT sequence, hash, pruned_sequence, pruned_hash FROM audit_chains WHERE tenant = ?1";
     let read = |row: &Row<'_>| {
-        let hash = |column| row.get_ref(column)?.as_blob().map(<[u8]>::to_vec).map_err(rusqlite::Error::from);
-        Ok((row.get(0)?, hash(1)?, row.get(2)?, hash(3)?))
+        let hash = |column: &str| row.get_ref(column)?.as_blob().map(<[u8]>::to_vec).map_err(rusqlite::Error::from);
+        Ok((row.get("sequence")?, hash("hash")?, row.get("pruned_sequence")?, hash("pruned_hash")?))
     };
     match connection.prepare_cached(sql)?.query_row([tenant], read).optional()? {
         None => Ok(None),
@@ -202,7 +202,7 @@ fn last_entry_before(
     let sql = "SELECT sequence, hash FROM audit_log WHERE tenant = ?1 AND sequence < coalesce(
                    (SELECT min(sequence) FROM audit_log WHERE tenant = ?1 AND written_at >= ?2), 9223372036854775807)
                ORDER BY sequence DESC LIMIT 1";
-    let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
+    let read = |row: &Row<'_>| Ok((row.get::<_, i64>("sequence")?, row.get::<_, Vec<u8>>("hash")?));
     let found = connection.prepare_cached(sql)?.query_row(params![tenant, before.as_micros()], read).optional()?;
     Ok(found.map(|(sequence, hash)| audit_rows::head(sequence, &hash)).transpose()?)
 }

@@ -17,8 +17,8 @@ pub(crate) fn list(connection: &Connection, scope: &Scope) -> Result<Vec<Synonym
     let mut groups = Vec::new();
     while let Some(row) = rows.next()? {
         // The health check reports a group that cannot be read.
-        let members = row.get_ref(1)?.as_bytes().ok().and_then(|members| serde_json::from_slice(members).ok());
-        if let (Ok(term), Some(members), Ok(category)) = (row.get(0), members, row.get(2)) {
+        let members = row.get_ref("members")?.as_bytes().ok().and_then(|members| serde_json::from_slice(members).ok());
+        if let (Ok(term), Some(members), Ok(category)) = (row.get("term"), members, row.get("category")) {
             groups.push(SynonymGroup { term, members, category });
         }
     }
@@ -66,9 +66,9 @@ pub(crate) fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<Pai
     let mut verdicts = Vec::new();
     while let Some(row) = rows.next()? {
         // The health check reports a verdict that cannot be read.
-        let words = row.get_ref(0)?.as_str().ok().zip(row.get_ref(1)?.as_str().ok());
+        let words = row.get_ref("first")?.as_str().ok().zip(row.get_ref("second")?.as_str().ok());
         if let Some(pair) = words.and_then(|(first, second)| WordPair::new(first, second)) {
-            verdicts.push(PairVerdict { pair, accepted: row.get(2)? });
+            verdicts.push(PairVerdict { pair, accepted: row.get("accepted")? });
         }
     }
     Ok(verdicts)

@@ -52,22 +52,23 @@ fn read(connection: &Connection, name: String) -> Result<Table, SqliteError> {
     let is_table = connection.query_row(is_table, [&name], |row| row.get::<_, bool>(0)).unwrap_or(false);
     let sql = "SELECT l.name, CASE WHEN l.partial THEN
             (SELECT substr(s.sql, instr(upper(s.sql), 'WHERE')) FROM sqlite_schema s WHERE s.name = l.name)
-        ELSE '' END FROM pragma_index_list(?1) l WHERE NOT (?2 AND l.origin = 'pk')";
+        ELSE '' END AS condition FROM pragma_index_list(?1) l WHERE NOT (?2 AND l.origin = 'pk')";
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query(rusqlite::params![name, is_table])?;
     while let Some(row) = rows.next()? {
-        let index: String = row.get(0)?;
+        let name: String = row.get("name")?;
         let sql = "SELECT name FROM pragma_index_xinfo(?1) WHERE key = 1 AND name IS NOT NULL";
-        let columns = strings(connection, sql, [&index])?;
-        table.indexes.push(Index { name: index, columns, condition: row.get(1)? });
+        let columns = strings(connection, sql, [&name])?;
+        table.indexes.push(Index { name, columns, condition: row.get("condition")? });
     }
-    let sql = "SELECT f.\"from\", f.\"table\", coalesce(f.\"to\", (
+    let sql = "SELECT f.\"from\" AS own_column, f.\"table\" AS other_table, coalesce(f.\"to\", (
             SELECT p.name FROM pragma_table_info(f.\"table\") p WHERE p.pk = 1
-        )) FROM pragma_foreign_key_list(?1) f";
+        )) AS other_key FROM pragma_foreign_key_list(?1) f";
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([&name])?;
     while let Some(row) = rows.next()? {
-        table.references.push(Reference { column: row.get(0)?, table: row.get(1)?, key: row.get(2)? });
+        let (column, other) = (row.get("own_column")?, row.get("other_table")?);
+        table.references.push(Reference { column, table: other, key: row.get("other_key")? });
     }
     table.name = name;
     Ok(table)

@@ -55,7 +55,9 @@ pub(crate) fn get_or_create(connection: &Connection, scope: &Scope) -> Result<Re
         WHERE t.name = ?1";
     let [_, agent, session, branch] = scope.dimensions().map(|(_, name)| name.unwrap_or_default());
     let key = params![scope.tenant(), scope.user_name().unwrap_or_default(), agent, session, branch];
-    let read = |row: &Row<'_>| Ok(RecordAddress { tenant: row.get(0)?, namespace: row.get(1)?, scope: row.get(2)? });
+    let read = |row: &Row<'_>| {
+        Ok(RecordAddress { tenant: row.get("tenant")?, namespace: row.get("namespace")?, scope: row.get("scope")? })
+    };
     match connection.prepare_cached(sql)?.query_row(key, read).optional()? {
         Some(address) => Ok(address),
         None => create(connection, scope),
