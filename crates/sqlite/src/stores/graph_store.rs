@@ -7,7 +7,6 @@ use memory_engine_sql::request::{check_filter, check_graph_entries};
 
 use crate::{
     graph::{graph_rows, graph_walk},
-    rows::scopes::CoveredScope,
     store::{SqliteStore, writer::Residue},
 };
 
@@ -22,14 +21,12 @@ impl GraphStore for SqliteStore {
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
-        let scope = scope.clone();
         let ids = ids.to_vec();
         let residue = |removed: &RemovalCounts| {
             if *removed == RemovalCounts::default() { Residue::None } else { Residue::Deleted }
         };
-        self.write("graph delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(RemovalCounts::default()),
-            Some(covered) => graph_rows::delete(connection, &covered, &ids),
+        self.write_covered("graph delete", residue, scope, move |connection, covered| {
+            graph_rows::delete(connection, covered, &ids)
         })
         .await
     }
@@ -43,21 +40,11 @@ impl GraphStore for SqliteStore {
     }
 
     async fn stats(&self, scope: &Scope) -> Result<GraphStats> {
-        let scope = scope.clone();
-        self.read("graph stats", move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(GraphStats::default()),
-            Some(covered) => graph_rows::stats(connection, &covered),
-        })
-        .await
+        self.read_covered("graph stats", scope, graph_rows::stats).await
     }
 
     async fn clear(&self, scope: &Scope) -> Result<()> {
-        let scope = scope.clone();
         let residue = |removed_any: &bool| if *removed_any { Residue::Deleted } else { Residue::None };
-        let clear = self.write("graph clear", residue, move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(false),
-            Some(covered) => graph_rows::clear(connection, &covered),
-        });
-        clear.await.map(drop)
+        self.write_covered("graph clear", residue, scope, graph_rows::clear).await.map(drop)
     }
 }

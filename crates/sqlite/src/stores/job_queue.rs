@@ -12,7 +12,6 @@ use rusqlite::Connection;
 
 use crate::{
     queue::job_rows,
-    rows::scopes::CoveredScope,
     store::{
         SqliteStore,
         writer::{Durability, Residue},
@@ -58,34 +57,26 @@ impl JobQueue for SqliteStore {
     }
 
     async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
-        let scope = scope.clone();
-        self.read("failures", move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(Vec::new()),
-            Some(covered) => job_rows::failures(connection, &covered, limit),
-        })
-        .await
+        self.read_covered("failures", scope, move |connection, covered| job_rows::failures(connection, covered, limit))
+            .await
     }
 
     async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
-        let scope = scope.clone();
         let ids = ids.to_vec();
         let now = self.clock().now();
         let residue = |_: &u64| Residue::None;
-        self.write("enqueue", residue, move |connection| {
-            let Some(covered) = CoveredScope::of(connection, &scope)? else { return Ok(0) };
+        self.write_covered("enqueue", residue, scope, move |connection, covered| {
             let queued = ids.chunks(MAX_STATEMENT_IDS);
-            queued.map(|ids| job_rows::requeue(connection, Some(&covered), Some(ids), job, now)).sum()
+            queued.map(|ids| job_rows::requeue(connection, Some(covered), Some(ids), job, now)).sum()
         })
         .await
     }
 
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
-        let scope = scope.clone();
         let now = self.clock().now();
         let residue = |_: &u64| Residue::None;
-        self.write("requeue", residue, move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(0),
-            Some(covered) => job_rows::requeue(connection, Some(&covered), None, job, now),
+        self.write_covered("requeue", residue, scope, move |connection, covered| {
+            job_rows::requeue(connection, Some(covered), None, job, now)
         })
         .await
     }

@@ -9,8 +9,8 @@ use crate::{
     database::index_metadata,
     keywords::keyword_rows,
     records::found::{self, HitReader},
-    rows::scopes::CoveredScope,
     store::{SqliteStore, writer::Residue},
+    stores::removal_residue,
 };
 
 impl SqliteStore {
@@ -52,12 +52,9 @@ impl KeywordStore for SqliteStore {
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        let scope = scope.clone();
         let ids = ids.to_vec();
-        let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
-        self.write("keyword delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(0),
-            Some(covered) => keyword_rows::delete(connection, &covered, &ids),
+        self.write_covered("keyword delete", removal_residue, scope, move |connection, covered| {
+            keyword_rows::delete(connection, covered, &ids)
         })
         .await
     }

@@ -15,9 +15,10 @@ use crate::{
     database::index_metadata,
     records::{delete, derivations, groups, periods, put, read, scan},
     residue,
-    rows::{raw, scopes::CoveredScope, tombstones},
+    rows::{raw, tombstones},
     store::{SqliteStore, writer::Residue},
     stores::audit_log::SqliteAuditLog,
+    stores::removal_residue,
 };
 
 #[async_trait]
@@ -47,36 +48,27 @@ impl RecordStore for SqliteStore {
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
-        let scope = scope.clone();
         let ids = ids.to_vec();
         let deleted_at = self.clock().now();
         let residue = |report: &DeletionReport| if report.ids.is_empty() { Residue::None } else { Residue::Deleted };
-        self.write("delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(DeletionReport::default()),
-            Some(covered) => delete::delete(connection, &covered, &ids, deleted_at),
+        self.write_covered("delete", residue, scope, move |connection, covered| {
+            delete::delete(connection, covered, &ids, deleted_at)
         })
         .await
     }
 
     async fn delete_unreachable(&self, scope: &Scope) -> Result<DeletionReport> {
-        let scope = scope.clone();
         let deleted_at = self.clock().now();
         let residue = |report: &DeletionReport| if report.ids.is_empty() { Residue::None } else { Residue::Deleted };
-        self.write("delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(DeletionReport::default()),
-            Some(covered) => delete::delete_unreachable(connection, &covered, deleted_at),
+        self.write_covered("delete", residue, scope, move |connection, covered| {
+            delete::delete_unreachable(connection, covered, deleted_at)
         })
         .await
     }
 
     async fn raw_rows(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<serde_json::Value>> {
-        let scope = scope.clone();
         let ids = ids.to_vec();
-        self.read("raw rows", move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(Vec::new()),
-            Some(covered) => raw::rows(connection, &covered, &ids),
-        })
-        .await
+        self.read_covered("raw rows", scope, move |connection, covered| raw::rows(connection, covered, &ids)).await
     }
 
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
@@ -100,19 +92,12 @@ impl RecordStore for SqliteStore {
     }
 
     async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
-        let scope = scope.clone();
-        self.read("record groups", move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(Vec::new()),
-            Some(covered) => groups::read(connection, &covered),
-        })
-        .await
+        self.read_covered("record groups", scope, groups::read).await
     }
 
     async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
-        let scope = scope.clone();
-        self.read("period counts", move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(Vec::new()),
-            Some(covered) => periods::count(connection, &covered, periods),
+        self.read_covered("period counts", scope, move |connection, covered| {
+            periods::count(connection, covered, periods)
         })
         .await
     }
@@ -123,10 +108,8 @@ impl RecordStore for SqliteStore {
     }
 
     async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
-        let scope = scope.clone();
-        self.read("tombstones", move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(Vec::new()),
-            Some(covered) => tombstones::tombstones(connection, &covered, after, limit),
+        self.read_covered("tombstones", scope, move |connection, covered| {
+            tombstones::tombstones(connection, covered, after, limit)
         })
         .await
     }
@@ -147,12 +130,9 @@ impl RecordStore for SqliteStore {
     }
 
     async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        let scope = scope.clone();
         let ids = ids.to_vec();
-        let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
-        self.write("remove tombstones", residue, move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(0),
-            Some(covered) => tombstones::remove(connection, &covered, &ids),
+        self.write_covered("remove tombstones", removal_residue, scope, move |connection, covered| {
+            tombstones::remove(connection, covered, &ids)
         })
         .await
     }

@@ -5,8 +5,9 @@ use memory_engine_core::{Result, Scope, phrases::fold};
 use memory_engine_synonyms::{PairVerdict, SynonymGroup, SynonymStore};
 
 use crate::{
-    rows::scopes::{self, CoveredScope},
+    rows::scopes,
     store::{SqliteStore, writer::Residue},
+    stores::removal_residue,
     synonyms,
 };
 
@@ -29,8 +30,7 @@ impl SynonymStore for SqliteStore {
     async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
         let scope = scope.clone();
         let keys = terms.iter().map(|term| fold(term)).collect::<Vec<_>>();
-        let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
-        self.write("remove synonyms", residue, move |connection| match scopes::namespace(connection, &scope)? {
+        self.write("remove synonyms", removal_residue, move |connection| match scopes::namespace(connection, &scope)? {
             None => Ok(0),
             Some(namespace) => {
                 keys.iter().try_fold(0, |removed, key| Ok(removed + synonyms::remove(connection, namespace, key)?))
@@ -52,12 +52,6 @@ impl SynonymStore for SqliteStore {
     }
 
     async fn clear(&self, scope: &Scope) -> Result<u64> {
-        let scope = scope.namespace();
-        let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
-        self.write("clear synonyms", residue, move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(0),
-            Some(covered) => synonyms::clear(connection, &covered),
-        })
-        .await
+        self.write_covered("clear synonyms", removal_residue, &scope.namespace(), synonyms::clear).await
     }
 }

@@ -8,8 +8,8 @@ use memory_engine_vector_store::{EmbeddingVersionStore, VectorEntry, VectorQuery
 use crate::{
     database::index_metadata,
     records::found::{self, HitReader},
-    rows::scopes::CoveredScope,
     store::{SqliteStore, writer::Residue},
+    stores::removal_residue,
     vectors::vector_rows,
 };
 
@@ -56,12 +56,9 @@ impl VectorStore for SqliteStore {
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        let scope = scope.clone();
         let ids = ids.to_vec();
-        let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
-        self.write("vector delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
-            None => Ok(0),
-            Some(covered) => vector_rows::delete(connection, &covered, &ids),
+        self.write_covered("vector delete", removal_residue, scope, move |connection, covered| {
+            vector_rows::delete(connection, covered, &ids)
         })
         .await
     }
