@@ -9,12 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{Error, ErrorKind, Result};
 use memory_engine_sql::backup::{BackupRow, BackupTable, Fingerprint};
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{AssertSqlSafe, PgConnection};
 use tokio::sync::mpsc::{Receiver, Sender};
 
-use crate::database::{
-    error::PostgresError, migration, options::PostgresOptions, secret_url::SecretUrl, server::ServerConfig, views,
-};
+use crate::database::{error::PostgresError, migration, options::PostgresOptions, server::on_connection, views};
 
 /// Number of rows that are read and written together.
 const PAGE_ROWS: usize = 200;
@@ -31,22 +29,20 @@ pub async fn send_backup(
     sender: Sender<Vec<BackupRow>>,
     on_progress: &(dyn Fn(u64, u64) + Send + Sync),
 ) -> Result<Fingerprint> {
-    let run = async {
-        let mut connection = connect(url, options).await?;
-        sqlx::raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").execute(&mut connection).await?;
-        check_schema(&mut connection, "backup").await?;
-        let total: i64 = sqlx::query_scalar("SELECT count(*) FROM records").fetch_one(&mut connection).await?;
+    on_connection(url, options, "backup", async |connection| {
+        sqlx::raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").execute(&mut *connection).await?;
+        check_schema(connection, "backup").await?;
+        let total: i64 = sqlx::query_scalar("SELECT count(*) FROM records").fetch_one(&mut *connection).await?;
         let total = u64::try_from(total).unwrap_or_default();
         let on_row = async |fingerprint: &Fingerprint, page: Vec<BackupRow>| {
             on_progress(fingerprint.records, total);
             sender.send(page).await.is_ok()
         };
-        let fingerprint = read(&mut connection, on_row).await?;
-        sqlx::raw_sql("COMMIT").execute(&mut connection).await?;
-        connection.close().await?;
+        let fingerprint = read(connection, on_row).await?;
+        sqlx::raw_sql("COMMIT").execute(connection).await?;
         Ok(fingerprint)
-    };
-    run.await.map_err(|failure: PostgresError| failure.into_error("backup"))
+    })
+    .await
 }
 
 /// Writes the rows that another database sends into a database without rows, in one transaction. The sender sends the
@@ -62,14 +58,13 @@ pub async fn receive_backup(
     mut receiver: Receiver<BackupMessage>,
     on_progress: &(dyn Fn(u64, u64) + Send + Sync),
 ) -> Result<Fingerprint> {
-    let run = async {
-        // The lock of migrations also excludes a second restore.
-        let mut connection = migration::connect_locked(&server(url, options)?, options).await?;
-        migration::up(&mut connection, options).await?;
-        check_schema(&mut connection, "restore backup").await?;
-        check_empty(&mut connection).await?;
-        let mut sets = views::installed(&mut connection).await?;
-        views::replace(&mut connection, &BTreeSet::new()).await?;
+    // The lock of migrations also excludes a second restore.
+    migration::on_locked_connection(url, options, "restore backup", async |connection| {
+        migration::up(connection, options).await?;
+        check_schema(connection, "restore backup").await?;
+        check_empty(connection).await?;
+        let mut sets = views::installed(connection).await?;
+        views::replace(connection, &BTreeSet::new()).await?;
         let mut pages: BTreeMap<u8, Vec<BackupRow>> = BTreeMap::new();
         let mut written = 0;
         let expected = loop {
@@ -81,7 +76,7 @@ pub async fn receive_backup(
                     page.push(*row);
                     if page.len() >= PAGE_ROWS {
                         let page = std::mem::take(page);
-                        written += flush(&mut connection, page).await?;
+                        written += flush(connection, page).await?;
                         on_progress(written, written);
                     }
                 }
@@ -89,25 +84,24 @@ pub async fn receive_backup(
             // Rows of one table follow each other: those of earlier tables are complete.
             while pages.len() > 1 {
                 let Some((_, page)) = pages.pop_first() else { break };
-                written += flush(&mut connection, page).await?;
+                written += flush(connection, page).await?;
             }
         };
         for page in pages.into_values() {
-            flush(&mut connection, page).await?;
+            flush(connection, page).await?;
         }
         for sql in rows::COUNTS {
-            sqlx::query(sql).execute(&mut connection).await?;
+            sqlx::query(sql).execute(&mut *connection).await?;
         }
-        let stored = read(&mut connection, async |_, _| true).await?;
+        let stored = read(connection, async |_, _| true).await?;
         if stored != expected {
             return Err(PostgresError::corrupt("rows that differ from those of the backup"));
         }
-        sets.extend(views::installed(&mut connection).await?);
-        views::replace(&mut connection, &sets).await?;
-        migration::unlock(connection).await?;
+        sets.extend(views::installed(connection).await?);
+        views::replace(connection, &sets).await?;
         Ok(stored)
-    };
-    run.await.map_err(|failure: PostgresError| failure.into_error("restore backup"))
+    })
+    .await
 }
 
 /// A part of a transfer.
@@ -125,15 +119,12 @@ pub enum BackupMessage {
 /// # Errors
 /// Those of [`send_backup`].
 pub async fn fingerprint(url: &str, options: &PostgresOptions) -> Result<Fingerprint> {
-    let run = async {
-        let mut connection = connect(url, options).await?;
-        sqlx::raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").execute(&mut connection).await?;
-        check_schema(&mut connection, "backup").await?;
-        let fingerprint = read(&mut connection, async |_, _| true).await?;
-        connection.close().await?;
-        Ok(fingerprint)
-    };
-    run.await.map_err(|failure: PostgresError| failure.into_error("backup"))
+    on_connection(url, options, "backup", async |connection| {
+        sqlx::raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").execute(&mut *connection).await?;
+        check_schema(connection, "backup").await?;
+        read(connection, async |_, _| true).await
+    })
+    .await
 }
 
 /// Returns the tables of a database with their columns, for the test that no table is forgotten.
@@ -142,11 +133,7 @@ pub async fn fingerprint(url: &str, options: &PostgresOptions) -> Result<Fingerp
 /// Those of [`send_backup`].
 #[doc(hidden)]
 pub async fn tables(url: &str, options: &PostgresOptions) -> Result<BTreeMap<String, String>> {
-    let run = async {
-        let mut connection = connect(url, options).await?;
-        rows::columns(&mut connection).await
-    };
-    run.await.map_err(|failure: PostgresError| failure.into_error("backup"))
+    on_connection(url, options, "backup", rows::columns).await
 }
 
 async fn flush(connection: &mut PgConnection, page: Vec<BackupRow>) -> Result<u64, PostgresError> {
@@ -186,17 +173,6 @@ async fn read(
         sqlx::raw_sql(AssertSqlSafe(format!("CLOSE {cursor}"))).execute(&mut *connection).await?;
     }
     Ok(fingerprint)
-}
-
-fn server(url: &str, options: &PostgresOptions) -> Result<ServerConfig> {
-    ServerConfig::parse(&SecretUrl::new(url.to_owned()), options)
-}
-
-async fn connect(url: &str, options: &PostgresOptions) -> Result<PgConnection, PostgresError> {
-    // Reading whole tables may take longer than the statement timeout of searches.
-    let target = server(url, options)?.migration_options();
-    let connected = tokio::time::timeout(options.acquire_timeout, PgConnection::connect_with(&target)).await;
-    Ok(connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??)
 }
 
 async fn check_schema(connection: &mut PgConnection, operation: &'static str) -> Result<(), PostgresError> {

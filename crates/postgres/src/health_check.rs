@@ -14,13 +14,10 @@ use memory_engine_sql::{
     health,
     rows::{self, LEASE_DEAD},
 };
-use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::{
-    database::{
-        error::PostgresError, index_metadata, migration, options::PostgresOptions, secret_url::SecretUrl,
-        server::ServerConfig,
-    },
+    database::{error::PostgresError, index_metadata, migration, options::PostgresOptions, server::on_connection},
     health_check::{contents::WrongContents, schema_objects::SchemaDifferences},
 };
 
@@ -49,13 +46,7 @@ pub async fn check_health_with_progress(
     options: &PostgresOptions,
     on_progress: &(dyn Fn(usize, usize) + Send + Sync),
 ) -> Result<HealthReport> {
-    let run = async {
-        let mut connection = connect(url, options).await?;
-        let report = examine(&mut connection, on_progress).await?;
-        connection.close().await?;
-        Ok(report)
-    };
-    run.await.map_err(|failure: PostgresError| failure.into_error("check_health"))
+    on_connection(url, options, "check_health", async |connection| examine(connection, on_progress).await).await
 }
 
 /// Repairs the findings that can be repaired, each kind in one transaction that blocks writes. Deletes no record and no
@@ -65,13 +56,7 @@ pub async fn check_health_with_progress(
 /// Those of [`check_health`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first;
 /// `Corrupt` if tables or columns are missing.
 pub async fn repair(url: &str, options: &PostgresOptions) -> Result<Vec<String>> {
-    let run = async {
-        let mut connection = connect(url, options).await?;
-        let repaired = repair::run(&mut connection).await?;
-        connection.close().await?;
-        Ok(repaired)
-    };
-    run.await.map_err(|failure: PostgresError| failure.into_error("repair"))
+    on_connection(url, options, "repair", repair::run).await
 }
 
 /// Returns every tenant and every user of a database, ordered by name, for administration such as copying the database.
@@ -79,26 +64,18 @@ pub async fn repair(url: &str, options: &PostgresOptions) -> Result<Vec<String>>
 /// # Errors
 /// Those of [`check_health`].
 pub async fn namespaces(url: &str, options: &PostgresOptions) -> Result<Vec<Scope>> {
-    let run = async {
-        let mut connection = connect(url, options).await?;
-        let mut namespaces = Vec::new();
-        if migration::version(&mut connection).await? > 0 {
-            let sql = "SELECT n.tenant, n.username FROM namespaces n ORDER BY n.tenant, n.username";
-            for row in sqlx::query(sql).fetch_all(&mut connection).await? {
-                namespaces.push(rows::scope([row.try_get("tenant")?, row.try_get("username")?, "", "", ""])?);
-            }
-        }
-        connection.close().await?;
-        Ok(namespaces)
-    };
-    run.await.map_err(|failure: PostgresError| failure.into_error("namespaces"))
+    on_connection(url, options, "namespaces", read_namespaces).await
 }
 
-async fn connect(url: &str, options: &PostgresOptions) -> Result<PgConnection, PostgresError> {
-    // Reading whole tables may take longer than the statement timeout of searches.
-    let target = ServerConfig::parse(&SecretUrl::new(url.to_owned()), options)?.migration_options();
-    let connected = tokio::time::timeout(options.acquire_timeout, PgConnection::connect_with(&target)).await;
-    Ok(connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??)
+async fn read_namespaces(connection: &mut PgConnection) -> Result<Vec<Scope>, PostgresError> {
+    let mut namespaces = Vec::new();
+    if migration::version(connection).await? > 0 {
+        let sql = "SELECT n.tenant, n.username FROM namespaces n ORDER BY n.tenant, n.username";
+        for row in sqlx::query(sql).fetch_all(connection).await? {
+            namespaces.push(rows::scope([row.try_get("tenant")?, row.try_get("username")?, "", "", ""])?);
+        }
+    }
+    Ok(namespaces)
 }
 
 async fn examine(connection: &mut PgConnection, on_progress: OnProgress<'_>) -> Result<HealthReport, PostgresError> {

@@ -16,9 +16,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
-    database::{
-        error::PostgresError, migration, options::PostgresOptions, secret_url::SecretUrl, server::ServerConfig,
-    },
+    database::{error::PostgresError, migration, options::PostgresOptions, server::ServerConfig},
     rows::scopes::{self, record_id},
 };
 use rows::RowSearch;
@@ -39,7 +37,7 @@ const LIMITS: [&str; 3] = [
 /// Those of [`check_health`](crate::check_health()); `NotFound` for a database without memory.
 pub async fn find_residue(url: &str, options: &PostgresOptions, probes: &ResidueProbes) -> Result<ResidueReport> {
     let run = async {
-        let server = ServerConfig::parse(&SecretUrl::new(url.to_owned()), options)?;
+        let server = ServerConfig::of_url(url, options)?;
         search_server(&server, probes).await
     };
     run.await.map_err(|failure: PostgresError| failure.into_error("find residue"))

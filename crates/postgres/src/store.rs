@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::{
     database::{
         connections::Connections, error::PostgresError, index_metadata, migration, options::PostgresOptions,
-        secret_url::SecretUrl, server::ServerConfig, statistics::PlannerStatistics, transaction::with_reader,
+        server::ServerConfig, statistics::PlannerStatistics, transaction::with_reader,
     },
     keywords::keyword_search::KeywordIndex,
     queue::lease_owner::LeaseOwner,
@@ -87,7 +87,7 @@ impl PostgresStore {
     /// # Cancel safety
     /// That of [`connect`](Self::connect).
     pub async fn connect_with(url: &str, store: StoreOptions, options: PostgresOptions) -> Result<Self> {
-        let server = ServerConfig::parse(&SecretUrl::new(url.to_owned()), &options)?;
+        let server = ServerConfig::of_url(url, &options)?;
         let primary = Connections::new(&server, &options);
         Self::open(server, primary, store, options).await
     }

@@ -14,7 +14,7 @@ use memory_engine_sql::migrations::Migration;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::{
-    database::{error::PostgresError, options::PostgresOptions, secret_url::SecretUrl, server::ServerConfig, views},
+    database::{error::PostgresError, options::PostgresOptions, server::ServerConfig, views},
     rows::row,
 };
 
@@ -84,13 +84,7 @@ macro_rules! build_lock_key {
 /// # Errors
 /// Those of [`PostgresStore::connect`](crate::PostgresStore::connect), except for mismatches, which are not checked.
 pub async fn migrate_up(url: &str, options: &PostgresOptions) -> Result<u32> {
-    let run = async {
-        let mut connection = connect_locked(&server(url, options)?, options).await?;
-        let found = up(&mut connection, options).await?;
-        unlock(connection).await?;
-        Ok(found)
-    };
-    run.await.map_err(|failure: PostgresError| failure.into_error("migrate"))
+    on_locked_connection(url, options, "migrate", async |connection| up(connection, options).await).await
 }
 
 /// Migrates a database back to an earlier schema, and deletes the data of the later ones; 0 removes everything. Removes
@@ -99,9 +93,8 @@ pub async fn migrate_up(url: &str, options: &PostgresOptions) -> Result<u32> {
 /// # Errors
 /// Those of [`migrate_up`], and `InvalidInput` for a schema version above that of the database.
 pub async fn migrate_down(url: &str, options: &PostgresOptions, schema: u32) -> Result<()> {
-    let run = async {
-        let mut connection = connect_locked(&server(url, options)?, options).await?;
-        let found = version(&mut connection).await?;
+    on_locked_connection(url, options, "migrate", async |connection| {
+        let found = version(connection).await?;
         if schema > found {
             let message =
                 format!("the database has schema {found}; choose a schema of at most {found} instead of {schema}");
@@ -109,27 +102,27 @@ pub async fn migrate_down(url: &str, options: &PostgresOptions, schema: u32) -> 
         }
         if found == 0 {
             // The search path may contain tables of another memory.
-            return unlock(connection).await;
+            return Ok(());
         }
-        views::replace(&mut connection, &BTreeSet::new()).await?;
+        views::replace(connection, &BTreeSet::new()).await?;
         if schema < found {
-            sqlx::raw_sql(DROP_FUNCTIONS).execute(&mut connection).await?;
+            sqlx::raw_sql(DROP_FUNCTIONS).execute(&mut *connection).await?;
         }
         for step in (schema..found).rev() {
             let migration = &MIGRATIONS[step as usize];
-            let work = async { Ok(sqlx::raw_sql(migration.down).execute(&mut connection).await.map(drop)?) };
+            let work = async { Ok(sqlx::raw_sql(migration.down).execute(&mut *connection).await.map(drop)?) };
             observe_migration(migration.name, "down", work).await?;
             sqlx::query("DELETE FROM memory_schema WHERE version = $1")
                 .bind(i64::from(step + 1))
-                .execute(&mut connection)
+                .execute(&mut *connection)
                 .await?;
         }
         if schema == 0 {
-            sqlx::raw_sql("DROP TABLE IF EXISTS memory_schema").execute(&mut connection).await?;
+            sqlx::raw_sql("DROP TABLE IF EXISTS memory_schema").execute(&mut *connection).await?;
         }
-        unlock(connection).await
-    };
-    run.await.map_err(|failure: PostgresError| failure.into_error("migrate"))
+        Ok(())
+    })
+    .await
 }
 
 /// Returns the applied and the pending migrations of a database. Changes nothing.
@@ -138,7 +131,8 @@ pub async fn migrate_down(url: &str, options: &PostgresOptions, schema: u32) -> 
 /// Those of [`migrate_up`].
 pub async fn migration_status(url: &str, options: &PostgresOptions) -> Result<MigrationStatus> {
     let run = async {
-        let mut connection = PgConnection::connect_with(&server(url, options)?.migration_options()).await?;
+        let mut connection =
+            PgConnection::connect_with(&ServerConfig::of_url(url, options)?.migration_options()).await?;
         let schema = version(&mut connection).await?;
         let (partitions, views) = match schema {
             0 => (0, BTreeSet::new()),
@@ -174,19 +168,29 @@ async fn change_views(
     options: &PostgresOptions,
     edit: impl FnOnce(&mut BTreeSet<ViewSet>) -> bool,
 ) -> Result<()> {
-    let run = async {
-        let mut connection = connect_locked(&server(url, options)?, options).await?;
-        up(&mut connection, options).await?;
-        let mut sets = views::installed(&mut connection).await?;
+    on_locked_connection(url, options, "views", async |connection| {
+        up(connection, options).await?;
+        let mut sets = views::installed(connection).await?;
         edit(&mut sets);
-        views::replace(&mut connection, &sets).await?;
-        unlock(connection).await
-    };
-    run.await.map_err(|failure: PostgresError| failure.into_error("views"))
+        views::replace(connection, &sets).await
+    })
+    .await
 }
 
-fn server(url: &str, options: &PostgresOptions) -> Result<ServerConfig> {
-    ServerConfig::parse(&SecretUrl::new(url.to_owned()), options)
+/// Runs the work of an administrative operation in a transaction that holds the migration lock.
+pub(crate) async fn on_locked_connection<T>(
+    url: &str,
+    options: &PostgresOptions,
+    operation: &'static str,
+    work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, PostgresError>,
+) -> Result<T> {
+    let run = async {
+        let mut connection = connect_locked(&ServerConfig::of_url(url, options)?, options).await?;
+        let value = work(&mut connection).await?;
+        unlock(connection).await?;
+        Ok(value)
+    };
+    run.await.map_err(|failure: PostgresError| failure.into_error(operation))
 }
 
 /// Opens a connection with a transaction that holds the migration lock. Creates the schema of the options if it is
@@ -195,9 +199,7 @@ pub(crate) async fn connect_locked(
     server: &ServerConfig,
     options: &PostgresOptions,
 ) -> Result<PgConnection, PostgresError> {
-    let target = server.migration_options();
-    let connected = tokio::time::timeout(options.acquire_timeout, PgConnection::connect_with(&target)).await;
-    let mut connection = connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??;
+    let mut connection = server.connect_for_maintenance(options).await?;
     sqlx::raw_sql("BEGIN").execute(&mut connection).await?;
     lock(&mut connection).await?;
     if let Some(schema) = &options.schema {

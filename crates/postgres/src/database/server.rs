@@ -4,11 +4,11 @@ use std::{fmt, str::FromStr};
 
 use memory_engine_core::{Error, Result};
 use sqlx::{
-    ConnectOptions, PgConnection, PgPool,
+    ConnectOptions, Connection, PgConnection, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use crate::database::{options::PostgresOptions, secret_url::SecretUrl};
+use crate::database::{error::PostgresError, options::PostgresOptions, secret_url::SecretUrl};
 
 /// Iterative scans of pgvector's HNSW graph, until enough rows pass the filter. Relaxed order is enough, since the
 /// candidates are scored again. Set for the connection, so that searches need not set it.
@@ -55,6 +55,11 @@ impl ServerConfig {
         Self::new(parsed, options)
     }
 
+    /// As [`parse`](Self::parse), of a URL from a caller.
+    pub(crate) fn of_url(url: &str, options: &PostgresOptions) -> Result<Self> {
+        Self::parse(&SecretUrl::new(url.to_owned()), options)
+    }
+
     /// Returns the server of a caller's pool.
     ///
     /// # Errors
@@ -93,10 +98,37 @@ impl ServerConfig {
         self.options.connect().await
     }
 
-    /// Returns the options of a connection for migrations and health checks, without a statement timeout.
+    /// Returns the options of a connection for migrations and health checks, without a statement timeout: reading whole
+    /// tables may take longer than that of searches.
     pub(crate) fn migration_options(&self) -> PgConnectOptions {
         self.options.clone().options([("statement_timeout", "0")])
     }
+
+    /// Opens a connection for migrations and health checks.
+    pub(crate) async fn connect_for_maintenance(
+        &self,
+        options: &PostgresOptions,
+    ) -> Result<PgConnection, PostgresError> {
+        let target = self.migration_options();
+        let connected = tokio::time::timeout(options.acquire_timeout, PgConnection::connect_with(&target)).await;
+        Ok(connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??)
+    }
+}
+
+/// Runs the work of an administrative operation on a connection of its own, and closes the connection.
+pub(crate) async fn on_connection<T>(
+    url: &str,
+    options: &PostgresOptions,
+    operation: &'static str,
+    work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, PostgresError>,
+) -> Result<T> {
+    let run = async {
+        let mut connection = ServerConfig::of_url(url, options)?.connect_for_maintenance(options).await?;
+        let value = work(&mut connection).await?;
+        connection.close().await?;
+        Ok(value)
+    };
+    run.await.map_err(|failure: PostgresError| failure.into_error(operation))
 }
 
 /// Returns the settings of every session.
