@@ -55,25 +55,32 @@ macro_rules! scenario_list {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, fs, path::Path};
+    use std::{
+        collections::BTreeSet,
+        fs,
+        path::{Path, PathBuf},
+    };
 
     use super::*;
 
     #[test]
     fn every_scenario_is_listed_once() {
         let mut written = BTreeSet::new();
-        for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/scenarios")).unwrap() {
-            let path = file.unwrap().path();
-            if path.is_dir() {
-                continue; // The parts of a scenario file.
+        for entry in entries(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/scenarios")) {
+            let group = entry.file_stem().unwrap().to_str().unwrap().to_owned();
+            // A folder has the parts of the file of the same name.
+            let files = if entry.is_dir() { entries(&entry) } else { vec![entry] };
+            for source in files.iter().map(|file| fs::read_to_string(file).unwrap()) {
+                let names = source.lines().filter_map(|line| line.strip_prefix("pub async fn ")?.split('(').next());
+                written.extend(names.map(|name| (group.clone(), name.to_owned())));
             }
-            let group = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            let source = fs::read_to_string(&path).unwrap();
-            let names = source.lines().filter_map(|line| line.strip_prefix("pub async fn ")?.split('(').next());
-            written.extend(names.map(|name| (group.clone(), name.to_owned())));
         }
         let listed = SCENARIOS.iter().map(|s| (s.group.to_owned(), s.name.to_owned())).collect::<BTreeSet<_>>();
         assert_eq!(listed, written);
         assert_eq!(listed.len(), SCENARIOS.len());
+    }
+
+    fn entries(folder: &Path) -> Vec<PathBuf> {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
 }

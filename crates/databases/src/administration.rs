@@ -30,6 +30,19 @@ use memory_engine_postgres::PostgresOptions;
 
 use crate::database::{Database, DatabaseFile, Location};
 
+/// Runs one expression on the file and another one on the URL of the server of a database, each if its backend is
+/// compiled in.
+macro_rules! dispatch {
+    ($database:ident, $file:ident => $on_file:expr, $url:ident => $on_server:expr $(,)?) => {
+        match $database.openable()? {
+            #[cfg(feature = "sqlite")]
+            Location::File($file) => $on_file,
+            #[cfg(feature = "postgres")]
+            Location::Server($url) => $on_server,
+        }
+    };
+}
+
 /// The applied and the pending migrations.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
@@ -63,16 +76,13 @@ pub async fn check_health_with_progress(
     database: &Database,
     on_progress: impl Fn(usize, usize) + Send + Sync + 'static,
 ) -> Result<HealthReport> {
-    match database.openable()? {
-        #[cfg(feature = "sqlite")]
-        Location::File(file) => {
-            on_file(file, move |file| memory_engine_sqlite::check_health_with_progress(file, &on_progress)).await
-        }
-        #[cfg(feature = "postgres")]
-        Location::Server(url) => {
+    dispatch!(
+        database,
+        file => on_file(file, move |file| memory_engine_sqlite::check_health_with_progress(file, &on_progress)).await,
+        url => {
             memory_engine_postgres::check_health_with_progress(&url, &PostgresOptions::default(), &on_progress).await
-        }
-    }
+        },
+    )
 }
 
 /// Repairs the findings of [`check_health`] that are [repairable](memory_engine_core::Finding::repairable), each kind
@@ -83,12 +93,11 @@ pub async fn check_health_with_progress(
 /// As [`check_health`]; `SchemaMismatch` for a database of an earlier schema; `Corrupt` if a file is damaged, or if
 /// tables or columns are missing.
 pub async fn repair(database: &Database) -> Result<Vec<String>> {
-    match database.openable()? {
-        #[cfg(feature = "sqlite")]
-        Location::File(file) => on_file(file, memory_engine_sqlite::repair).await,
-        #[cfg(feature = "postgres")]
-        Location::Server(url) => memory_engine_postgres::repair(&url, &PostgresOptions::default()).await,
-    }
+    dispatch!(
+        database,
+        file => on_file(file, memory_engine_sqlite::repair).await,
+        url => memory_engine_postgres::repair(&url, &PostgresOptions::default()).await,
+    )
 }
 
 /// Searches a whole database for traces of deleted records. Changes nothing.
@@ -96,15 +105,14 @@ pub async fn repair(database: &Database) -> Result<Vec<String>> {
 /// # Errors
 /// As [`check_health`].
 pub async fn find_residue(database: &Database, probes: &ResidueProbes) -> Result<ResidueReport> {
-    match database.openable()? {
-        #[cfg(feature = "sqlite")]
-        Location::File(file) => {
+    dispatch!(
+        database,
+        file => {
             let probes = probes.clone();
             on_file(file, move |file| memory_engine_sqlite::find_residue(file, &probes)).await
-        }
-        #[cfg(feature = "postgres")]
-        Location::Server(url) => memory_engine_postgres::find_residue(&url, &PostgresOptions::default(), probes).await,
-    }
+        },
+        url => memory_engine_postgres::find_residue(&url, &PostgresOptions::default(), probes).await,
+    )
 }
 
 /// Returns every tenant and every user in the database.
@@ -112,12 +120,11 @@ pub async fn find_residue(database: &Database, probes: &ResidueProbes) -> Result
 /// # Errors
 /// As [`check_health`].
 pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
-    match database.openable()? {
-        #[cfg(feature = "sqlite")]
-        Location::File(file) => on_file(file, memory_engine_sqlite::namespaces).await,
-        #[cfg(feature = "postgres")]
-        Location::Server(url) => memory_engine_postgres::namespaces(&url, &PostgresOptions::default()).await,
-    }
+    dispatch!(
+        database,
+        file => on_file(file, memory_engine_sqlite::namespaces).await,
+        url => memory_engine_postgres::namespaces(&url, &PostgresOptions::default()).await,
+    )
 }
 
 /// Returns the applied and the pending migrations. Changes nothing.
@@ -125,12 +132,11 @@ pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
 /// # Errors
 /// As [`check_health`].
 pub async fn migrations(database: &Database) -> Result<Migrations> {
-    match database.openable()? {
-        #[cfg(feature = "sqlite")]
-        Location::File(file) => migrations_of_file(file).await,
-        #[cfg(feature = "postgres")]
-        Location::Server(url) => migrations_of_server(&url).await,
-    }
+    dispatch!(
+        database,
+        file => migrations_of_file(file).await,
+        url => migrations_of_server(&url).await,
+    )
 }
 
 /// Migrates a database to the schema of this version. Returns the previous schema. The tables of a new Postgres
@@ -159,12 +165,11 @@ pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
 /// # Errors
 /// As [`check_health`]; `InvalidInput` for a schema that is newer than that of the database.
 pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
-    match database.openable()? {
-        #[cfg(feature = "sqlite")]
-        Location::File(file) => on_file(file, move |file| memory_engine_sqlite::migrate_down(file, schema)).await,
-        #[cfg(feature = "postgres")]
-        Location::Server(url) => memory_engine_postgres::migrate_down(&url, &PostgresOptions::default(), schema).await,
-    }
+    dispatch!(
+        database,
+        file => on_file(file, move |file| memory_engine_sqlite::migrate_down(file, schema)).await,
+        url => memory_engine_postgres::migrate_down(&url, &PostgresOptions::default(), schema).await,
+    )
 }
 
 /// Installs a set of views for programs that read the database by SQL under the names of one use case. Replaces the set
@@ -174,12 +179,11 @@ pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
 /// As [`check_health`]; `Unsupported` for a set that only Postgres has; `Conflict` if a table or a view of another
 /// program has the name of a view.
 pub async fn install_views(database: &Database, set: ViewSet) -> Result<()> {
-    match database.openable()? {
-        #[cfg(feature = "sqlite")]
-        Location::File(file) => on_file(file, move |file| memory_engine_sqlite::install_views(file, set)).await,
-        #[cfg(feature = "postgres")]
-        Location::Server(url) => memory_engine_postgres::install_views(&url, &PostgresOptions::default(), set).await,
-    }
+    dispatch!(
+        database,
+        file => on_file(file, move |file| memory_engine_sqlite::install_views(file, set)).await,
+        url => memory_engine_postgres::install_views(&url, &PostgresOptions::default(), set).await,
+    )
 }
 
 /// Removes a set of views, except those that another installed set has.
@@ -187,12 +191,11 @@ pub async fn install_views(database: &Database, set: ViewSet) -> Result<()> {
 /// # Errors
 /// As [`check_health`]; `Conflict` if views of other programs depend on them.
 pub async fn remove_views(database: &Database, set: ViewSet) -> Result<()> {
-    match database.openable()? {
-        #[cfg(feature = "sqlite")]
-        Location::File(file) => on_file(file, move |file| memory_engine_sqlite::remove_views(file, set)).await,
-        #[cfg(feature = "postgres")]
-        Location::Server(url) => memory_engine_postgres::remove_views(&url, &PostgresOptions::default(), set).await,
-    }
+    dispatch!(
+        database,
+        file => on_file(file, move |file| memory_engine_sqlite::remove_views(file, set)).await,
+        url => memory_engine_postgres::remove_views(&url, &PostgresOptions::default(), set).await,
+    )
 }
 
 /// Encrypts a SQLite file, changes its key, or decrypts it (without a new key). The present key is that of `database`.

@@ -1,16 +1,17 @@
-//! Entities and relations of records, and walks along them.
+//! Entities and relations of records: how they are stored, replaced and removed. `walks` has the walks along them.
 
 mod helpers;
 mod reference;
+mod walks;
 
 use std::collections::BTreeSet;
 
 use memory_engine_core::{
-    DeletionReport, ErrorKind, Field, Filter, Kind, Op, Record, RemovalCounts, RuleId, Scope, State, Timestamp, Trust,
+    DeletionReport, ErrorKind, Field, Filter, Kind, Op, RemovalCounts, RuleId, Scope, State, Trust,
 };
 use memory_engine_graph::{
-    Edge, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphStats, GraphStore, GraphStoreExt,
-    Mention, Relation, Seeds, Subgraph,
+    Edge, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphStats, GraphStoreExt, Relation,
+    Subgraph,
 };
 
 use crate::{
@@ -18,39 +19,12 @@ use crate::{
     fixtures::{assert_error_kind, at_angle, id, lin, mo, numbered, session, terms},
 };
 
-use helpers::{facts, names, store};
-
-fn extraction_of(entities: &[&str], relations: &[(&str, &str, &str)]) -> Extraction {
-    Extraction {
-        entities: entities.iter().map(|name| Mention::new(*name, EntityKind::Other)).collect(),
-        relations: relations.iter().map(|(a, how, b)| Relation::new(*a, *how, *b)).collect(),
-    }
-}
-
-/// An extraction with two entities and one relation.
-fn relation(a: &str, how: &str, b: &str) -> Extraction {
-    extraction_of(&[a, b], &[(a, how, b)])
-}
-
-impl World {
-    /// Stores the record and its extraction.
-    async fn put_with_extraction(&self, record: &Record, extraction: Extraction) {
-        self.put(&[record]).await;
-        self.put_extraction(record, extraction).await;
-    }
-
-    /// Replaces the extraction of a stored record.
-    async fn put_extraction(&self, record: &Record, extraction: Extraction) {
-        let record = self.stored(record).await.unwrap();
-        let scope = record.scope.clone();
-        let graph = self.graph.as_ref().unwrap();
-        graph.upsert(&scope, &[GraphEntry::new(record, extraction)]).await.unwrap();
-    }
-}
-
-async fn all(store: &dyn GraphStore, scope: &Scope) -> Subgraph {
-    store.expand(scope, &GraphQuery::new(Seeds::MostMentioned).with_limits(500, 500)).await.unwrap()
-}
+use helpers::{all, extraction_of, facts, names, relation, store};
+pub use walks::{
+    a_filter_limits_an_inherited_branch_to_the_fork, a_reader_sees_only_extractions_in_scope,
+    a_tenant_wide_walk_keeps_users_separate, a_walk_stops_at_its_hop_limit, limits_keep_the_most_supported_relations,
+    relations_are_filtered_by_validity, walks_equal_a_reference_model,
+};
 
 pub async fn entities_and_relations_cite_their_record(world: &World) {
     let store = store(world);
@@ -142,70 +116,6 @@ pub async fn edges_and_entities_vanish_with_their_last_evidence(world: &World) {
     assert!(all(store, &lin()).await.is_empty());
 }
 
-pub async fn a_reader_sees_only_extractions_in_scope(world: &World) {
-    let store = store(world);
-    let main = session("s").with_branch("main").unwrap();
-    let fork = session("s").with_branch("fork").unwrap();
-    world.put_with_extraction(&numbered(&main, 1), relation("Anna", "trusts", "Bob")).await;
-    world.put_with_extraction(&numbered(&fork, 2), relation("Anna", "betrays", "Bob")).await;
-    world.put_with_extraction(&numbered(&session("t"), 3), relation("Anna", "marries", "Carl")).await;
-    world.put_with_extraction(&numbered(&mo(), 1), relation("Anna", "owes", "Dora")).await;
-    let visible = async |scope: &Scope| facts(&store.neighbors(scope, "Anna").await.unwrap());
-    assert_eq!(visible(&main).await, ["Anna trusts Bob"]);
-    assert_eq!(visible(&fork).await, ["Anna betrays Bob"]);
-    assert_eq!(visible(&session("s")).await, ["Anna betrays Bob", "Anna trusts Bob"]);
-    assert_eq!(visible(&lin()).await.len(), 3);
-    assert_eq!(visible(&mo()).await, ["Anna owes Dora"]);
-    assert_eq!(visible(&lin().with_agent("kai").unwrap()).await, Vec::<String>::new());
-    let found = store.entities(&main, &["anna", "carl"]).await.unwrap();
-    assert_eq!(
-        (names(&found), found.entities[0].mentions),
-        (vec!["Anna"], 1),
-        "mentions outside the scope are not counted"
-    );
-    assert_eq!(store.stats(&session("s")).await.unwrap(), GraphStats::new(2, 2, 2));
-}
-
-pub async fn a_tenant_wide_walk_keeps_users_separate(world: &World) {
-    let store = store(world);
-    let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
-    let userless = tenant.clone().with_session("s").unwrap();
-    let other = Scope::tenant_wide("other").unwrap();
-    for scope in [&lin(), &mo(), &userless, &other] {
-        world.put_with_extraction(&numbered(scope, 1), relation("Anna", "knows", "Bob")).await;
-    }
-    let found = store.neighbors(&tenant, "Anna").await.unwrap();
-    assert_eq!((found.entities.len(), found.edges.len()), (6, 3));
-    assert!(found.edges.iter().all(|edge| edge.records == 1));
-    assert_eq!(store.neighbors(&userless, "Anna").await.unwrap().entities.len(), 2);
-    assert_eq!(all(store, &userless).await.entities.len(), 2);
-    assert_eq!(all(store, &tenant).await.entities.len(), 6);
-    assert_eq!(store.stats(&tenant).await.unwrap(), GraphStats::new(6, 3, 3));
-}
-
-pub async fn a_filter_limits_an_inherited_branch_to_the_fork(world: &World) {
-    let store = store(world);
-    let branch = |name: &str| session("s").with_branch(name).unwrap();
-    for (number, address, other) in [(1, "main", "b"), (2, "main", "c"), (3, "fork", "d")] {
-        let mut record = numbered(&branch(address), number);
-        record.source.sequence = Some(i64::from(number));
-        world.put_with_extraction(&record, relation("a", "knows", other)).await;
-    }
-    let inherited = Filter::eq(Field::Branch, "main").and(Filter::compare(Field::Sequence, Op::Le, 1.0));
-    let view = Filter::Or(vec![Filter::eq(Field::Branch, "fork"), inherited]);
-    let query = GraphQuery::of(["a"]).with_filter(Some(view.clone()));
-    let found = store.expand(&session("s"), &query).await.unwrap();
-    assert_eq!(facts(&found), ["a knows d", "a knows b"], "nothing after the fork");
-    assert_eq!(found.entities[0].mentions, 2);
-    let most = GraphQuery::new(Seeds::MostMentioned).with_filter(Some(view.clone()));
-    assert_eq!(store.expand(&session("s"), &most).await.unwrap().entities.len(), 3);
-    let gone = GraphQuery::of(["c"]).with_filter(Some(view));
-    assert!(
-        store.expand(&session("s"), &gone).await.unwrap().is_empty(),
-        "an entity of filtered-out records is not found"
-    );
-}
-
 pub async fn aliases_merge_entities(world: &World) {
     let store = store(world);
     let mut named = extraction_of(&["Anna Reed"], &[]);
@@ -241,78 +151,6 @@ pub async fn a_shared_alias_does_not_merge_entities(world: &World) {
     }
     assert_eq!(names(&store.entities(&lin(), &["The Captain"]).await.unwrap()), ["Anna", "Bob"]);
     assert_eq!(names(&store.entities(&lin(), &["anna"]).await.unwrap()), ["Anna"]);
-}
-
-pub async fn a_walk_stops_at_its_hop_limit(world: &World) {
-    let store = store(world);
-    for (number, pair) in (1..).zip([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("b", "a")]) {
-        world.put_with_extraction(&numbered(&lin(), number), relation(pair.0, "to", pair.1)).await;
-    }
-    let walk = async |hops| store.expand(&lin(), &GraphQuery::of(["a"]).with_hops(hops)).await.unwrap();
-    let none = walk(0).await;
-    assert_eq!((names(&none), none.edges.len()), (vec!["a"], 0));
-    let two = walk(2).await;
-    assert_eq!(
-        two.entities.iter().map(|e| (e.name.as_str(), e.hops)).collect::<Vec<_>>(),
-        [("a", 0), ("b", 1), ("c", 2)]
-    );
-    assert_eq!(facts(&two), ["b to a", "a to b", "b to c"], "by hops, then latest first");
-    assert_eq!(names(&walk(3).await), ["a", "b", "c", "d"]);
-    let both = store.expand(&lin(), &GraphQuery::of(["a", "e", "unknown"]).with_hops(1)).await.unwrap();
-    assert_eq!(both.entities.iter().map(|e| e.hops).collect::<Vec<_>>(), [0, 0, 1, 1]);
-    let by_id = GraphQuery::new(Seeds::Ids(vec![EntityId::of(&lin(), "a")]));
-    assert_eq!(names(&store.expand(&lin(), &by_id).await.unwrap()), ["a", "b"]);
-}
-
-pub async fn limits_keep_the_most_supported_relations(world: &World) {
-    let store = store(world);
-    let mut number = 0;
-    for (other, times) in [("b", 1), ("c", 3), ("d", 2), ("e", 1)] {
-        for _ in 0..times {
-            number += 1;
-            world.put_with_extraction(&numbered(&lin(), number), relation("a", "knows", other)).await;
-        }
-    }
-    let walk = async |entities, edges| {
-        store.expand(&lin(), &GraphQuery::of(["a"]).with_limits(entities, edges).with_evidence(2)).await.unwrap()
-    };
-    let all = walk(9, 9).await;
-    assert_eq!(
-        facts(&all),
-        ["a knows c", "a knows d", "a knows e", "a knows b"],
-        "by number of records, then latest first"
-    );
-    assert_eq!((all.edges[0].records, &all.edges[0].evidence), (3, &vec![id(4), id(3)]));
-    assert_eq!((all.entities[0].mentions, &all.entities[0].evidence), (7, &vec![id(7), id(6)]));
-    assert_eq!(names(&walk(3, 9).await), ["a", "c", "d"]);
-    assert_eq!(facts(&walk(3, 9).await).len(), 2, "no relation to an entity beyond the limit");
-    assert_eq!(facts(&walk(9, 1).await), ["a knows c"]);
-    assert!(walk(0, 9).await.is_empty());
-    let most = GraphQuery::new(Seeds::MostMentioned).with_limits(2, 9).with_hops(0);
-    assert_eq!(names(&store.expand(&lin(), &most).await.unwrap()), ["a", "c"]);
-}
-
-pub async fn relations_are_filtered_by_validity(world: &World) {
-    let store = store(world);
-    let at = Timestamp::from_micros;
-    let mut own = extraction_of(&["a", "b"], &[]);
-    own.relations = vec![Relation::new("a", "ruled", "b").valid(Some(at(10)), Some(at(20)))];
-    world.put_with_extraction(&numbered(&lin(), 1), own).await;
-    let mut record = numbered(&lin(), 2);
-    record.valid_from = Some(at(20));
-    world.put_with_extraction(&record, relation("a", "left", "b")).await;
-    world.put_with_extraction(&numbered(&lin(), 3), relation("a", "knows", "b")).await;
-    let valid_at = async |time| {
-        let mut facts = facts(&store.expand(&lin(), &GraphQuery::of(["a"]).at(at(time))).await.unwrap());
-        facts.sort();
-        facts
-    };
-    assert_eq!(valid_at(9).await, ["a knows b"]);
-    assert_eq!(valid_at(10).await, ["a knows b", "a ruled b"]);
-    assert_eq!(valid_at(20).await, ["a knows b", "a left b"], "a relation inherits the validity of its record");
-    let found = store.neighbors(&lin(), "a").await.unwrap();
-    let ruled = found.edges.iter().find(|edge| edge.relation == "ruled").unwrap();
-    assert_eq!((ruled.valid_from, ruled.valid_until), (Some(at(10)), Some(at(20))));
 }
 
 pub async fn an_invalid_extraction_rejects_its_batch(world: &World) {
@@ -434,8 +272,4 @@ pub async fn boxed_graph_stores_forward_every_call(world: &World) {
     let store = store(&boxed);
     store.clear(&lin()).await.unwrap();
     assert_eq!(store.stats(&lin()).await.unwrap(), GraphStats::default());
-}
-
-pub async fn walks_equal_a_reference_model(world: &World) {
-    reference::compare_walks(world).await;
 }
