@@ -93,8 +93,7 @@ pub(crate) fn clear(connection: &Connection, covered: &CoveredScope) -> Result<u
     for table in ["DELETE FROM synonym_groups WHERE ", "DELETE FROM synonym_verdicts WHERE "] {
         let mut statement = Statement::new(table);
         covered.push_namespace_condition("namespace", &mut statement);
-        let (mut prepared, values) = statement.prepare(connection)?;
-        removed += prepared.execute(values)?;
+        removed += statement.execute(connection)?;
     }
     Ok(removed as u64)
 }

@@ -174,12 +174,10 @@ fn evaluate(
         }
     }
     filter::write(filter, statement.push(" AND "));
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let mut matching = prepared.query(values)?;
-    while let Some(row) = matching.next()? {
+    statement.for_each(connection, |row| {
         rows.insert(row.get(0)?);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 #[cfg(test)]

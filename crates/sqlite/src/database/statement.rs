@@ -1,6 +1,11 @@
 //! Builds SQL statements with bound values.
 
-use rusqlite::{CachedStatement, Connection, Params, params_from_iter, types::Value};
+use rusqlite::{
+    CachedStatement, Connection, Params, Row, params_from_iter,
+    types::{FromSql, Value},
+};
+
+use crate::database::error::SqliteError;
 
 /// A statement that is being built. Only static text becomes SQL; every other value is bound as a parameter.
 #[derive(Debug, Default)]
@@ -73,5 +78,45 @@ impl Statement {
         connection: &'c Connection,
     ) -> rusqlite::Result<(CachedStatement<'c>, impl Params)> {
         Ok((connection.prepare_cached(&self.text)?, params_from_iter(self.values)))
+    }
+
+    /// Executes the statement. Returns the number of changed rows.
+    pub(crate) fn execute(self, connection: &Connection) -> rusqlite::Result<usize> {
+        let (mut prepared, values) = self.prepare(connection)?;
+        prepared.execute(values)
+    }
+
+    /// Returns the first column of the first row.
+    pub(crate) fn read_value<T: FromSql>(self, connection: &Connection) -> rusqlite::Result<T> {
+        let (mut prepared, values) = self.prepare(connection)?;
+        prepared.query_row(values, |row| row.get(0))
+    }
+
+    /// Calls `read` with each row.
+    pub(crate) fn for_each(
+        self,
+        connection: &Connection,
+        mut read: impl FnMut(&Row<'_>) -> Result<(), SqliteError>,
+    ) -> Result<(), SqliteError> {
+        let (mut prepared, values) = self.prepare(connection)?;
+        let mut rows = prepared.query(values)?;
+        while let Some(row) = rows.next()? {
+            read(row)?;
+        }
+        Ok(())
+    }
+
+    /// Returns what `read` returns for each row.
+    pub(crate) fn read_all<T>(
+        self,
+        connection: &Connection,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, SqliteError>,
+    ) -> Result<Vec<T>, SqliteError> {
+        let mut values = Vec::new();
+        self.for_each(connection, |row| {
+            values.push(read(row)?);
+            Ok(())
+        })?;
+        Ok(values)
     }
 }

@@ -94,8 +94,7 @@ pub(crate) fn clear(connection: &Connection, covered: &CoveredScope) -> Result<b
         let mut statement = Statement::new(table);
         covered.push_scope_condition(&mut statement);
         statement.push(")");
-        let (mut prepared, values) = statement.prepare(connection)?;
-        removed += prepared.execute(values)?;
+        removed += statement.execute(connection)?;
     }
     Ok(removed > 0)
 }
@@ -106,8 +105,7 @@ pub(crate) fn stats(connection: &Connection, covered: &CoveredScope) -> Result<G
         let mut statement = Statement::new(sql);
         covered.push_scope_condition(&mut statement);
         statement.push(suffix);
-        let (mut prepared, values) = statement.prepare(connection)?;
-        Ok(prepared.query_row(values, |row| row.get(0))?)
+        Ok(statement.read_value(connection)?)
     };
     let entities =
         "SELECT count(DISTINCT g.entity) FROM graph_entities g CROSS JOIN scopes s ON s.scope = g.scope WHERE ";

@@ -80,7 +80,7 @@ impl VisibleGraph<'_> {
         let mut statement = Statement::new("SELECT g.entity FROM graph_entities g");
         self.push_visible(owner, &mut statement);
         statement.push(" GROUP BY g.entity ORDER BY count(*) DESC, g.entity").limit(sql_limit(self.query.entities));
-        read_rows(self.connection, statement, |row| Ok(EntityId::from_bytes(row.get("entity")?)))
+        statement.read_all(self.connection, |row| Ok(EntityId::from_bytes(row.get("entity")?)))
     }
 
     fn aliases(&self, owner: &Scope, entities: &BTreeSet<EntityId>) -> Result<Vec<AliasRow>, SqliteError> {
@@ -92,7 +92,7 @@ impl VisibleGraph<'_> {
             let read = |row: &Row<'_>| {
                 Ok(AliasRow { entity: id(row, "entity")?, alias: id(row, "alias")?, name: row.get("name")? })
             };
-            aliases.extend(read_rows(self.connection, statement, read)?);
+            aliases.extend(statement.read_all(self.connection, read)?);
         }
         Ok(aliases)
     }
@@ -126,7 +126,7 @@ impl VisibleGraph<'_> {
                     time(row, "record_valid_until")?,
                 ))
             };
-            edges.extend(read_rows(self.connection, statement, read)?);
+            edges.extend(statement.read_all(self.connection, read)?);
         }
         Ok(edges)
     }
@@ -141,7 +141,7 @@ impl VisibleGraph<'_> {
         self.push_visible(owner, &mut statement);
         push_any_of("g.entity", entities, &mut statement);
         statement.push(") m WHERE m.n <= ").bind(sql_limit(max_per_entity));
-        read_rows(self.connection, statement, |row| {
+        statement.read_all(self.connection, |row| {
             let kind: String = row.get("kind")?;
             Ok(MentionRow {
                 entity: id(row, "entity")?,
@@ -158,20 +158,6 @@ impl VisibleGraph<'_> {
 fn push_any_of(column: &'static str, entities: &BTreeSet<EntityId>, statement: &mut Statement) {
     statement.push(" AND ").push(column).push(" IN (");
     statement.bind_all(entities.iter().map(|id| Value::Blob(id.as_bytes().to_vec()))).push(")");
-}
-
-fn read_rows<T>(
-    connection: &Connection,
-    statement: Statement,
-    read: impl Fn(&Row<'_>) -> Result<T, SqliteError>,
-) -> Result<Vec<T>, SqliteError> {
-    let (mut prepared, parameters) = statement.prepare(connection)?;
-    let mut rows = prepared.query(parameters)?;
-    let mut values = Vec::new();
-    while let Some(row) = rows.next()? {
-        values.push(read(row)?);
-    }
-    Ok(values)
 }
 
 fn id(row: &Row<'_>, column: &str) -> Result<EntityId, SqliteError> {

@@ -63,8 +63,7 @@ pub(crate) fn requeue(
         statement.push(" AND r.id IN (").bind_all(ids).push(")");
     }
     statement.push(" ORDER BY t.name, n.user, r.id");
-    let (mut prepared, values) = statement.prepare(connection)?;
-    Ok(prepared.execute(values)? as u64)
+    Ok(statement.execute(connection)? as u64)
 }
 
 /// Claims the items of a job that have waited longest and have no lease, and leases them to `owner`. With a lease of
@@ -219,16 +218,15 @@ pub(crate) fn failures(
     );
     covered.push_scope_condition(&mut statement);
     statement.push(" ORDER BY b.ticket").limit(sql_limit(limit));
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let mut rows = prepared.query(values)?;
     let mut failures = Vec::new();
-    while let Some(row) = rows.next()? {
+    statement.for_each(connection, |row| {
         match failure(row) {
             // The health check reports such a row.
             Err(error) if error.kind() == ErrorKind::Corrupt => {}
             failure => failures.push(failure?),
         }
-    }
+        Ok(())
+    })?;
     Ok(failures)
 }
 
@@ -251,11 +249,9 @@ pub(crate) fn count(connection: &Connection, covered: &CoveredScope, stats: &mut
     );
     covered.push_scope_condition(&mut statement);
     statement.push(" GROUP BY 1, 2");
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let mut rows = prepared.query(values)?;
-    while let Some(row) = rows.next()? {
+    statement.for_each(connection, |row| {
         let job = row.get_ref("job")?.as_str().map_err(rusqlite::Error::from)?;
         rows::add_queued(stats, job, row.get("is_dead")?, row.get("records")?, row.get("oldest")?);
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -69,7 +69,7 @@ pub(crate) fn derived_records(
         covered.push_stub_condition(statement.push(" AND "));
     }
     statement.push(" ORDER BY r.id");
-    stub::query(connection, statement)
+    statement.read_all(connection, stub::read)
 }
 
 /// Returns the ids of the records within `scope` that are derived from these, ascending and each once.

@@ -38,16 +38,15 @@ const REFRESH_SQL: &str = "UPDATE record_groups AS g SET stale = 0,
 
 /// Returns the groups of the covered records.
 pub(crate) fn read(connection: &Connection, covered: &CoveredScope) -> Result<Vec<RecordGroup>, SqliteError> {
-    let (mut prepared, values) = statement(covered).prepare(connection)?;
-    let mut rows = prepared.query(values)?;
     let mut groups = Vec::new();
-    while let Some(row) = rows.next()? {
+    statement(covered).for_each(connection, |row| {
         // A group of a state or a scope that cannot be read has damaged records, which no list contains either.
         match scopes::read(row).and_then(|scope| group(row, scope)) {
             Err(error) if error.kind() == ErrorKind::Corrupt => RecordGroup::warn_of_damage(),
             group => groups.push(group?),
         }
-    }
+        Ok(())
+    })?;
     RecordGroup::sort(&mut groups);
     Ok(groups)
 }

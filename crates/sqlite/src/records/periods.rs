@@ -22,12 +22,8 @@ pub(crate) fn count(
     statement.bind(length).push(" < 0) AS INTEGER) AS period, r.kind, count(*) AS records");
     push_matching_rows(connection, covered, &ScanQuery::default(), &mut statement)?;
     statement.push(" GROUP BY period, r.kind ORDER BY period, r.kind");
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let mut rows = prepared.query(values)?;
-    let mut counts = Vec::new();
-    while let Some(row) = rows.next()? {
+    statement.read_all(connection, |row| {
         let kind = Kind::new(String::from_utf8_lossy(row.get_ref("kind")?.as_bytes().unwrap_or_default()));
-        counts.push(PeriodCount::new(periods.start_of(row.get("period")?), kind, row.get("records")?));
-    }
-    Ok(counts)
+        Ok(PeriodCount::new(periods.start_of(row.get("period")?), kind, row.get("records")?))
+    })
 }

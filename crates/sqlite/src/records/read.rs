@@ -142,7 +142,6 @@ pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, Sql
         Statement::new("SELECT count(*) FROM tombstones b CROSS JOIN scopes s ON s.scope = b.scope WHERE ");
     covered.push_namespace_condition("b.namespace", &mut statement);
     covered.push_scope_condition(statement.push(" AND "));
-    let (mut prepared, values) = statement.prepare(connection)?;
-    stats.tombstones = prepared.query_row(values, |row| row.get(0))?;
+    stats.tombstones = statement.read_value(connection)?;
     Ok(stats)
 }

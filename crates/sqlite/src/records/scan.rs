@@ -28,12 +28,7 @@ pub(crate) fn scan(connection: &Connection, scope: &Scope, query: &ScanQuery) ->
     let mut statement = Statement::new(concat!(selected!(""), "WHERE r.record IN ("));
     push_page_rows(connection, &covered, query, &mut statement)?;
     statement.push(")").push(order(query.order)).push(tie_breaker(&covered, query.order));
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let mut rows = prepared.query(values)?;
-    let mut scanned = Vec::new();
-    while let Some(row) = rows.next()? {
-        scanned.push(row::scanned(row));
-    }
+    let scanned = statement.read_all(connection, |row| Ok(row::scanned(row)))?;
     Ok(rows::page(scanned, query.limit, total))
 }
 
@@ -41,8 +36,7 @@ pub(crate) fn scan(connection: &Connection, scope: &Scope, query: &ScanQuery) ->
 fn count(connection: &Connection, covered: &CoveredScope, query: &ScanQuery) -> Result<u64, SqliteError> {
     let mut statement = Statement::new("SELECT count(*)");
     push_matching_rows(connection, covered, query, &mut statement)?;
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let count: i64 = prepared.query_row(values, |row| row.get(0))?;
+    let count: i64 = statement.read_value(connection)?;
     Ok(count.unsigned_abs())
 }
 
@@ -120,6 +114,5 @@ fn only_scope(connection: &Connection, covered: &CoveredScope) -> Result<Option<
     let mut statement = Statement::new("SELECT max(s.scope) FROM scopes s WHERE ");
     covered.push_scope_condition(&mut statement);
     statement.push(" HAVING count(*) = 1");
-    let (mut prepared, values) = statement.prepare(connection)?;
-    Ok(prepared.query_row(values, |row| row.get(0)).optional()?)
+    Ok(statement.read_value(connection).optional()?)
 }

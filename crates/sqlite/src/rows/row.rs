@@ -152,8 +152,7 @@ pub(crate) fn find_rows(
         Statement::new("SELECT r.record FROM records r CROSS JOIN scopes s ON s.scope = r.scope WHERE r.id = ");
     statement.bind(id.as_bytes().to_vec()).push(" AND ");
     covered.push_condition_for_scope(&mut statement);
-    let (mut prepared, values) = statement.prepare(connection)?;
-    Ok(prepared.query_map(values, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
+    statement.read_all(connection, |row| Ok(row.get(0)?))
 }
 
 /// Returns the record of this id in a namespace.

@@ -32,18 +32,8 @@ macro_rules! stubs {
 }
 pub(crate) use stubs;
 
-/// Returns the stubs of a statement that begins with [`stubs!`].
-pub(crate) fn query(connection: &Connection, statement: Statement) -> Result<Vec<StoredStub>, SqliteError> {
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let mut rows = prepared.query(values)?;
-    let mut stubs = Vec::new();
-    while let Some(row) = rows.next()? {
-        stubs.push(read(row)?);
-    }
-    Ok(stubs)
-}
-
-fn read(row: &Row<'_>) -> Result<StoredStub, SqliteError> {
+/// Reads a row of a statement that begins with [`stubs!`].
+pub(crate) fn read(row: &Row<'_>) -> Result<StoredStub, SqliteError> {
     let bytes = |column| Ok::<_, SqliteError>(row.get_ref(column)?.as_bytes().unwrap_or_default());
     let text = String::from_utf8_lossy(bytes("text")?);
     let stub = RecordStub {
@@ -64,14 +54,14 @@ pub(crate) fn find_all(
     let mut statement = Statement::new(concat!(stubs!(""), "WHERE r.id = "));
     statement.bind(id.as_bytes().to_vec()).push(" AND ");
     covered.push_stub_condition(&mut statement);
-    query(connection, statement)
+    statement.read_all(connection, read)
 }
 
 /// Returns the record of this id in a namespace.
 pub(crate) fn find(connection: &Connection, namespace: i64, id: RecordId) -> Result<Option<StoredStub>, SqliteError> {
     let mut statement = Statement::new(concat!(stubs!(""), "WHERE r.id = "));
     statement.bind(id.as_bytes().to_vec()).push(" AND r.namespace = ").bind(namespace);
-    Ok(query(connection, statement)?.pop())
+    Ok(statement.read_all(connection, read)?.pop())
 }
 
 /// Returns the records of the covered users that no scan and no id finds: their address is not one of their user, or
@@ -83,5 +73,5 @@ pub(crate) fn find_unreachable(
     let mut statement = Statement::new(concat!(stubs!(""), "WHERE "));
     covered.push_namespace_condition("r.namespace", &mut statement);
     statement.push(" AND (s.scope IS NULL OR typeof(r.id) <> 'blob' OR length(r.id) <> 16)");
-    query(connection, statement)
+    statement.read_all(connection, read)
 }

@@ -31,10 +31,8 @@ pub(crate) fn tombstones(
     }
     statement.push(if covered.namespace.is_some() { " ORDER BY b.id" } else { " ORDER BY b.id, n.user" });
     statement.limit(sql_limit(limit));
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let mut rows = prepared.query(values)?;
     let mut tombstones = Vec::new();
-    while let Some(row) = rows.next()? {
+    statement.for_each(connection, |row| {
         match read(row) {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 let id = row::readable_id(row.get_ref("id")?.as_bytes().unwrap_or_default());
@@ -42,7 +40,8 @@ pub(crate) fn tombstones(
             }
             tombstone => tombstones.push(tombstone?),
         }
-    }
+        Ok(())
+    })?;
     Ok(tombstones)
 }
 
@@ -65,9 +64,8 @@ pub(crate) fn remove(connection: &Connection, covered: &CoveredScope, ids: &[Rec
         covered
             .push_scope_condition(statement.push(" AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = b.scope AND "));
         statement.push(") RETURNING namespace, content_hash");
-        let (mut prepared, values) = statement.prepare(connection)?;
         let blocked: Vec<(i64, [u8; 32])> =
-            prepared.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+            statement.read_all(connection, |row| Ok((row.get("namespace")?, row.get("content_hash")?)))?;
         for (namespace, hash) in blocked {
             connection
                 .prepare_cached(
