@@ -1,7 +1,5 @@
 //! The rows of the table `keyword_documents`: the terms of the records.
 
-use std::sync::Arc;
-
 use memory_engine_core::{DamagedRecord, ErrorKind, PackedTerms, RecordId, Scope, Terms, packed_terms};
 use memory_engine_keyword_store::KeywordEntry;
 use rusqlite::{Connection, Row, Rows, params, types::ValueRef};
@@ -74,25 +72,12 @@ pub(crate) fn terms(
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Option<PackedTerms>>, SqliteError> {
-    let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(vec![None; ids.len()]) };
     // The scope comes from `keyword_documents`, so that the row of the record need not be read: its index is enough.
     let sql = "SELECT d.scope, d.terms, d.counts FROM records r CROSS JOIN keyword_documents d ON d.record = r.record
         WHERE r.id = ?1";
-    let mut prepared = connection.prepare_cached(sql)?;
-    let mut find = |id: &RecordId| {
-        let mut rows = prepared.query([id.as_bytes()])?;
-        // The user and the terms of the record.
-        let mut found: Option<(Arc<str>, PackedTerms)> = None;
-        while let Some(row) = rows.next()? {
-            let Some(user) = addresses.user(connection, &covered, row.get(0)?)? else { continue };
-            // If several users of the tenant have a record of this id, the first user by name is taken.
-            if found.as_ref().is_none_or(|(first, _)| user < *first) {
-                found = packed_terms(row, 1, *id).map(|terms| (user, terms)).or(found);
-            }
-        }
-        Ok(found.map(|(_, terms)| terms))
-    };
-    ids.iter().map(&mut find).collect()
+    addresses.read_by_ids(connection, scope, sql, ids, |row, id, covered, number| {
+        Ok(addresses.user(connection, covered, number)?.and_then(|_| packed_terms(row, 1, id)))
+    })
 }
 
 /// Reads the columns `terms` and `counts` of a record, which begin at column `first`. Returns `None` if the record has

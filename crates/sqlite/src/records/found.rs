@@ -83,19 +83,7 @@ pub(crate) fn read_by_ids(
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Option<RecordWithTerms>>, SqliteError> {
-    let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(vec![None; ids.len()]) };
-    let mut prepared = connection.prepare_cached(select_with_terms!("r.id = ?1"))?;
-    let mut find = |id: &RecordId| {
-        let mut rows = prepared.query([id.as_bytes()])?;
-        let mut found: Option<RecordWithTerms> = None;
-        while let Some(row) = rows.next()? {
-            let Some(record_scope) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
-            // If several users of the tenant have a record of this id, the first user by name is taken.
-            if found.as_ref().is_none_or(|found| record_scope.user_name() < found.record.scope.user_name()) {
-                found = read_row(row, record_scope).or(found);
-            }
-        }
-        Ok(found)
-    };
-    ids.iter().map(&mut find).collect()
+    addresses.read_by_ids(connection, scope, select_with_terms!("r.id = ?1"), ids, |row, _, covered, number| {
+        Ok(addresses.scope(connection, covered, number)?.and_then(|scope| read_row(row, scope)))
+    })
 }

@@ -1,7 +1,5 @@
 //! Reads records by id and their neighbours, and counts records.
 
-use std::sync::Arc;
-
 use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
 use memory_engine_sql::rows;
 use rusqlite::{CachedStatement, Connection, params, types::ToSqlOutput};
@@ -24,23 +22,12 @@ pub(crate) fn get(
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Option<Record>>, SqliteError> {
-    let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(vec![None; ids.len()]) };
     // One row is read for each record: the names of its scope come from the address cache.
-    let mut prepared =
-        connection.prepare_cached(concat!("SELECT r.scope, ", columns!(), " FROM records r WHERE r.id = ?1"))?;
-    let mut find = |id: &RecordId| {
-        let mut rows = prepared.query([id.as_bytes()])?;
-        let mut found: Option<Record> = None;
-        while let Some(row) = rows.next()? {
-            let Some(address) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
-            // If several users of the tenant have a record of this id, the first user by name is taken.
-            if found.as_ref().is_none_or(|found| address.user_name() < found.scope.user_name()) {
-                found = Some(row::content(row, 1, address)?);
-            }
-        }
-        Ok(found)
-    };
-    ids.iter().map(&mut find).collect()
+    let sql = concat!("SELECT r.scope, ", columns!(), " FROM records r WHERE r.id = ?1");
+    addresses.read_by_ids(connection, scope, sql, ids, |row, _, covered, number| {
+        let record_scope = addresses.scope(connection, covered, number)?;
+        Ok(record_scope.map(|scope| row::content(row, 1, scope)).transpose()?)
+    })
 }
 
 /// Returns the addresses and ids of the first records that have expired, of all tenants, in the order of their expiry.
@@ -91,45 +78,31 @@ pub(crate) fn adjacent(
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Adjacent>, SqliteError> {
-    let Some(covered) = addresses.covered_scope(connection, scope)? else {
-        return Ok(vec![Adjacent::default(); ids.len()]);
-    };
-    let mut position = connection
-        .prepare_cached("SELECT scope, kind, occurred_at, place, role, speaker FROM records r WHERE r.id = ?1")?;
+    let sql = "SELECT scope, kind, occurred_at, place, role, speaker FROM records r WHERE r.id = ?1";
     let mut previous = connection.prepare_cached(neighbor_sql!("<", "DESC"))?;
     let mut next = connection.prepare_cached(neighbor_sql!(">", "ASC"))?;
     // The index that finds the neighbours has no speakers.
     let mut speaker = connection.prepare_cached("SELECT speaker IS ?2 FROM records WHERE record = ?1")?;
-    let mut find = |id: &RecordId| {
-        let mut rows = position.query([id.as_bytes()])?;
-        // The user and the neighbours of the record.
-        let mut found: Option<(Arc<str>, Adjacent)> = None;
-        while let Some(row) = rows.next()? {
-            let scope: i64 = row.get(0)?;
-            let Some(user) = addresses.user(connection, &covered, scope)? else { continue };
-            // If several users of the tenant have a record of this id, the first user by name is taken.
-            if found.as_ref().is_some_and(|(first, _)| user >= *first) {
-                continue;
-            }
-            let (occurred_at, place): (i64, i64) = (row.get(2)?, row.get(3)?);
-            // Damaged texts are compared as they are.
-            let (kind, own_speaker) = (ToSqlOutput::Borrowed(row.get_ref(1)?), ToSqlOutput::Borrowed(row.get_ref(5)?));
-            let own_role = row.get_ref(4)?;
-            let mut neighbor = |statement: &mut CachedStatement<'_>| -> Result<Option<Neighbor>, SqliteError> {
-                let mut rows = statement.query(params![scope, kind, occurred_at, place, id.as_bytes()])?;
-                let Some(row) = rows.next()? else { return Ok(None) };
-                let has_own_voice = row.get_ref(1)? == own_role
-                    && speaker.query_row(params![row.get::<_, i64>(2)?, own_speaker], |row| row.get::<_, bool>(0))?;
-                // A neighbour with a damaged id cannot be named.
-                let id = row.get(0).ok().map(RecordId::from_bytes);
-                Ok(id.map(|id| Neighbor { id, another_voice: !has_own_voice }))
-            };
-            let adjacent = Adjacent { previous: neighbor(&mut previous)?, next: neighbor(&mut next)? };
-            found = Some((user, adjacent));
+    let found = addresses.read_by_ids(connection, scope, sql, ids, |row, id, covered, scope| {
+        if addresses.user(connection, covered, scope)?.is_none() {
+            return Ok(None);
         }
-        Ok(found.map(|(_, adjacent)| adjacent).unwrap_or_default())
-    };
-    ids.iter().map(&mut find).collect()
+        let (occurred_at, place): (i64, i64) = (row.get(2)?, row.get(3)?);
+        // Damaged texts are compared as they are.
+        let (kind, own_speaker) = (ToSqlOutput::Borrowed(row.get_ref(1)?), ToSqlOutput::Borrowed(row.get_ref(5)?));
+        let own_role = row.get_ref(4)?;
+        let mut neighbor = |statement: &mut CachedStatement<'_>| -> Result<Option<Neighbor>, SqliteError> {
+            let mut rows = statement.query(params![scope, kind, occurred_at, place, id.as_bytes()])?;
+            let Some(row) = rows.next()? else { return Ok(None) };
+            let has_own_voice = row.get_ref(1)? == own_role
+                && speaker.query_row(params![row.get::<_, i64>(2)?, own_speaker], |row| row.get::<_, bool>(0))?;
+            // A neighbour with a damaged id cannot be named.
+            let id = row.get(0).ok().map(RecordId::from_bytes);
+            Ok(id.map(|id| Neighbor { id, another_voice: !has_own_voice }))
+        };
+        Ok(Some(Adjacent { previous: neighbor(&mut previous)?, next: neighbor(&mut next)? }))
+    })?;
+    Ok(found.into_iter().map(Option::unwrap_or_default).collect())
 }
 
 /// Returns the statistics of `scope`: records, queue and tombstones.

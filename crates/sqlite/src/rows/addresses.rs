@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::Scope;
+use memory_engine_core::{RecordId, Scope};
 use parking_lot::RwLock;
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -64,6 +64,39 @@ impl AddressCache {
     ) -> Result<Option<CoveredScope>, SqliteError> {
         let covered = self.loaded.read().covered_scope(scope);
         if covered.is_some() { Ok(covered) } else { CoveredScope::of(connection, scope) }
+    }
+
+    /// Returns what `read` reads of the records of these ids within `scope`, aligned with the ids. The rows that `sql`
+    /// returns for an id begin with the number of their scope. `read` returns `None` for a row whose scope is not
+    /// covered. If several users of the tenant have a record of an id, that of the first user by name is taken.
+    pub(crate) fn read_by_ids<T>(
+        &self,
+        connection: &Connection,
+        scope: &Scope,
+        sql: &str,
+        ids: &[RecordId],
+        mut read: impl FnMut(&Row<'_>, RecordId, &CoveredScope, i64) -> Result<Option<T>, SqliteError>,
+    ) -> Result<Vec<Option<T>>, SqliteError> {
+        let Some(covered) = self.covered_scope(connection, scope)? else {
+            return Ok(ids.iter().map(|_| None).collect());
+        };
+        let user = |scope| self.user(connection, &covered, scope);
+        let mut prepared = connection.prepare_cached(sql)?;
+        let mut find = |id: &RecordId| {
+            let mut rows = prepared.query([id.as_bytes()])?;
+            let mut found: Option<(i64, T)> = None;
+            while let Some(row) = rows.next()? {
+                let scope = row.get(0)?;
+                if let Some((first, _)) = found
+                    && user(scope)? >= user(first)?
+                {
+                    continue;
+                }
+                found = read(row, *id, &covered, scope)?.map(|value| (scope, value)).or(found);
+            }
+            Ok(found.map(|(_, value)| value))
+        };
+        ids.iter().map(&mut find).collect()
     }
 
     /// Returns the numbers of the covered addresses, at least those that this transaction sees.

@@ -1,7 +1,5 @@
 //! The rows of the vector tables.
 
-use std::sync::Arc;
-
 use memory_engine_core::{DamagedRecord, Embedding, MultiVector, RecordId, Scope};
 use memory_engine_vector_store::VectorEntry;
 use rusqlite::{CachedStatement, Connection, Row, params, params_from_iter, types::ValueRef};
@@ -67,31 +65,22 @@ pub(crate) fn token_vectors(
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Option<MultiVector>>, SqliteError> {
-    let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(vec![None; ids.len()]) };
     let sql = format!(
         "SELECT r.scope, t.tokens FROM records r LEFT JOIN {} t ON t.record = r.record WHERE r.id = ?1",
         table.token_table()
     );
-    let mut prepared = connection.prepare_cached(&sql)?;
-    let mut find = |id: &RecordId| {
-        let mut rows = prepared.query([id.as_bytes()])?;
-        // The user and the token vectors of the record.
-        let mut found: Option<(Arc<str>, Option<MultiVector>)> = None;
-        while let Some(row) = rows.next()? {
-            let Some(user) = addresses.user(connection, &covered, row.get(0)?)? else { continue };
-            // If several users of the tenant have a record of this id, the first user by name is taken.
-            if found.as_ref().is_none_or(|(first, _)| user < *first) {
-                let bytes = row.get_ref(1)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
-                let tokens = bytes.map(MultiVector::from_bytes).transpose();
-                if tokens.is_err() {
-                    DamagedRecord::new(*id, table.token_table(), "tokens").warn();
-                }
-                found = Some((user, tokens.unwrap_or_default()));
-            }
+    let found = addresses.read_by_ids(connection, scope, &sql, ids, |row, id, covered, number| {
+        if addresses.user(connection, covered, number)?.is_none() {
+            return Ok(None);
         }
-        Ok(found.and_then(|(_, tokens)| tokens))
-    };
-    ids.iter().map(&mut find).collect()
+        let bytes = row.get_ref(1)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
+        let tokens = bytes.map(MultiVector::from_bytes).transpose();
+        if tokens.is_err() {
+            DamagedRecord::new(id, table.token_table(), "tokens").warn();
+        }
+        Ok(Some(tokens.unwrap_or_default()))
+    })?;
+    Ok(found.into_iter().map(Option::flatten).collect())
 }
 
 /// Removes the vectors of a record, and with them its token vectors, from both embedding versions. Returns true if it
