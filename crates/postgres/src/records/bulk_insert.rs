@@ -130,12 +130,11 @@ impl<'a> BulkInsert<'a> {
     /// Appends a call that locks the namespaces, and is true if the database is in this state.
     fn push_lock(&self, assumed: &AssumedState<'_>, statement: &mut StatementBuilder) {
         let scopes = assumed.namespaces.values();
-        let users = scopes.clone().map(|scope| scope.user_name().unwrap_or_default().to_owned());
         statement
             .push("memory_lock_if_new(locked_namespaces => ")
             .bind(assumed.namespaces.keys().copied().collect::<Vec<_>>())
-            .argument("locked_tenants", scopes.map(|scope| scope.tenant().to_owned()).collect::<Vec<_>>())
-            .argument("locked_users", users.collect::<Vec<_>>())
+            .argument("locked_tenants", column(scopes.clone(), |scope| scope.tenant().to_owned()))
+            .argument("locked_users", column(scopes, |scope| scope.user_name().unwrap_or_default().to_owned()))
             .argument("assumed_analyzer", assumed.analyzer.to_owned())
             .argument("assumed_space", assumed.space.to_owned())
             .argument("vector_table", self.table.name())
@@ -157,64 +156,57 @@ impl<'a> BulkInsert<'a> {
     }
 
     fn push_scopes(&self, statement: &mut StatementBuilder) {
-        let scopes = self.addresses.keys();
+        let scopes = self.addresses.keys().copied();
         let names = |dimension: usize| -> Vec<String> {
             scopes.clone().map(|scope| scope.dimensions()[dimension].1.unwrap_or_default().to_owned()).collect()
         };
         statement
-            .argument("scope_namespaces", scopes.clone().map(|scope| scopes::namespace(scope)).collect::<Vec<_>>())
-            .argument("scope_ids", scopes.clone().map(|scope| scopes::address(scope)).collect::<Vec<_>>())
+            .argument("scope_namespaces", column(scopes.clone(), scopes::namespace))
+            .argument("scope_ids", column(scopes.clone(), scopes::address))
             .argument("scope_agents", names(1))
             .argument("scope_sessions", names(2))
             .argument("scope_branches", names(3))
-            .argument("scope_documents", self.addresses.values().map(|counts| counts.documents).collect::<Vec<_>>())
-            .argument("scope_vectors", self.addresses.values().map(|counts| counts.vectors).collect::<Vec<_>>());
+            .argument("scope_documents", column(self.addresses.values(), |counts| counts.documents))
+            .argument("scope_vectors", column(self.addresses.values(), |counts| counts.vectors));
     }
 
     fn push_documents(&self, statement: &mut StatementBuilder) {
         let documents = &self.documents;
         statement
-            .argument("document_namespaces", documents.iter().map(|document| document.namespace).collect::<Vec<_>>())
-            .argument("document_ids", documents.iter().map(|document| document.id).collect::<Vec<_>>())
-            .argument("document_scopes", documents.iter().map(|document| document.address).collect::<Vec<_>>())
-            .argument("document_lengths", documents.iter().map(|document| document.length).collect::<Vec<_>>())
-            .argument("document_terms", documents.iter().map(|document| document.terms.clone()).collect::<Vec<_>>())
-            .argument("document_counts", documents.iter().map(|document| document.counts.clone()).collect::<Vec<_>>())
-            .argument("document_lexemes", documents.iter().map(|document| document.lexemes.clone()).collect::<Vec<_>>())
-            .argument(
-                "document_repeated_terms",
-                documents.iter().map(|document| document.repeated_terms.clone()).collect::<Vec<_>>(),
-            );
+            .argument("document_namespaces", column(documents, |document| document.namespace))
+            .argument("document_ids", column(documents, |document| document.id))
+            .argument("document_scopes", column(documents, |document| document.address))
+            .argument("document_lengths", column(documents, |document| document.length))
+            .argument("document_terms", column(documents, |document| document.terms.clone()))
+            .argument("document_counts", column(documents, |document| document.counts.clone()))
+            .argument("document_lexemes", column(documents, |document| document.lexemes.clone()))
+            .argument("document_repeated_terms", column(documents, |document| document.repeated_terms.clone()));
     }
 
     fn push_vectors(&self, statement: &mut StatementBuilder) {
         let vectors = &self.vectors;
         statement
-            .argument(
-                "vector_namespaces",
-                vectors.iter().map(|(record, _)| scopes::namespace(&record.scope)).collect::<Vec<_>>(),
-            )
-            .argument("vector_ids", vectors.iter().map(|(record, _)| uuid(record.id)).collect::<Vec<_>>())
-            .argument(
-                "vector_scopes",
-                vectors.iter().map(|(record, _)| scopes::address(&record.scope)).collect::<Vec<_>>(),
-            )
-            .argument(
-                "vector_embeddings",
-                vectors.iter().map(|(_, embedding)| vector_rows::stored_vector(embedding)).collect::<Vec<_>>(),
-            )
+            .argument("vector_namespaces", column(vectors, |(record, _)| scopes::namespace(&record.scope)))
+            .argument("vector_ids", column(vectors, |(record, _)| uuid(record.id)))
+            .argument("vector_scopes", column(vectors, |(record, _)| scopes::address(&record.scope)))
+            .argument("vector_embeddings", column(vectors, |(_, embedding)| vector_rows::stored_vector(embedding)))
             .argument("vector_table", self.table.name());
     }
 
     fn push_jobs(&self, statement: &mut StatementBuilder) {
         let entries = self.queue_entries.iter().map(|(_, entry)| entry);
         statement
-            .argument("job_namespaces", self.queue_entries.iter().map(|(namespace, _)| *namespace).collect::<Vec<_>>())
-            .argument("job_kinds", entries.clone().map(|entry| entry.job.as_str()).collect::<Vec<_>>())
-            .argument("job_ids", entries.clone().map(|entry| entry.id).collect::<Vec<_>>())
-            .argument("job_tickets", entries.clone().map(|entry| entry.ticket).collect::<Vec<_>>())
-            .argument("job_times", entries.clone().map(|entry| entry.queued_at.as_micros()).collect::<Vec<_>>())
-            .argument("job_second_tickets", entries.map(|_| Uuid::now_v7()).collect::<Vec<_>>())
+            .argument("job_namespaces", column(&self.queue_entries, |(namespace, _)| *namespace))
+            .argument("job_kinds", column(entries.clone(), |entry| entry.job.as_str()))
+            .argument("job_ids", column(entries.clone(), |entry| entry.id))
+            .argument("job_tickets", column(entries.clone(), |entry| entry.ticket))
+            .argument("job_times", column(entries.clone(), |entry| entry.queued_at.as_micros()))
+            .argument("job_second_tickets", column(entries, |_| Uuid::now_v7()))
             .argument("lease_free", LEASE_FREE);
     }
+}
+
+/// Returns an array of one column of the items.
+fn column<T, V>(items: impl IntoIterator<Item = T>, read: impl FnMut(T) -> V) -> Vec<V> {
+    items.into_iter().map(read).collect()
 }

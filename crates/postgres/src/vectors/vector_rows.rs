@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{DamagedRecord, Embedding, MultiVector, Record, RecordId, Scope};
+use memory_engine_core::{DamagedRecord, Embedding, MultiVector, RecordId, Scope};
 use memory_engine_vector_store::VectorEntry;
 use pgvector::Vector;
 use rustc_hash::FxHashMap;
@@ -31,20 +31,6 @@ pub(crate) fn stored_vector(embedding: &Embedding) -> Vector {
     Vector::from(stored.values().to_vec())
 }
 
-/// A vector of a record that has none in the table.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct NewVector<'a> {
-    pub(crate) record: &'a Record,
-    pub(crate) embedding: &'a Embedding,
-    pub(crate) tokens: Option<&'a MultiVector>,
-}
-
-impl<'a> NewVector<'a> {
-    fn of_entry(entry: &'a VectorEntry) -> Self {
-        Self { record: &entry.record, embedding: &entry.embedding, tokens: entry.tokens.as_ref() }
-    }
-}
-
 /// Stores the vectors of the entries whose records have not changed, in the embedding version of this process.
 pub(crate) async fn upsert(
     connection: &mut PgConnection,
@@ -64,8 +50,8 @@ pub(crate) async fn upsert(
         let fresh = current
             .iter()
             .filter_map(|revision| entries.get(&revision.id).filter(|entry| revision.matches(&entry.record)));
-        let fresh: Vec<_> = fresh.map(|entry| NewVector::of_entry(entry)).collect();
-        let ids: Vec<Uuid> = fresh.iter().map(|new| uuid(new.record.id)).collect();
+        let fresh: Vec<_> = fresh.copied().collect();
+        let ids: Vec<Uuid> = fresh.iter().map(|entry| uuid(entry.record.id)).collect();
         remove_from(connection, table, namespace, &ids).await?;
         insert(connection, table, &fresh).await?;
     }
@@ -120,28 +106,20 @@ macro_rules! delete_vectors {
 pub(crate) async fn insert(
     connection: &mut PgConnection,
     table: VectorTable,
-    entries: &[NewVector<'_>],
+    entries: &[&VectorEntry],
 ) -> Result<(), PostgresError> {
     if entries.is_empty() {
         return Ok(());
-    }
-    let mut namespaces = Vec::new();
-    let mut ids = Vec::new();
-    let mut addresses = Vec::new();
-    for NewVector { record, .. } in entries {
-        namespaces.push(scopes::namespace(&record.scope));
-        ids.push(uuid(record.id));
-        addresses.push(scopes::address(&record.scope));
     }
     sqlx::query(match table {
         VectorTable::First => insert_vectors!("vectors"),
         VectorTable::Second => insert_vectors!("secondary_vectors"),
     })
-    .bind(namespaces)
-    .bind(ids)
-    .bind(addresses)
-    .bind(entries.iter().map(|new| stored_vector(new.embedding)).collect::<Vec<_>>())
-    .bind(entries.iter().map(|new| new.tokens.map(MultiVector::to_bytes)).collect::<Vec<_>>())
+    .bind(entries.iter().map(|entry| scopes::namespace(&entry.record.scope)).collect::<Vec<_>>())
+    .bind(entries.iter().map(|entry| uuid(entry.record.id)).collect::<Vec<_>>())
+    .bind(entries.iter().map(|entry| scopes::address(&entry.record.scope)).collect::<Vec<_>>())
+    .bind(entries.iter().map(|entry| stored_vector(&entry.embedding)).collect::<Vec<_>>())
+    .bind(entries.iter().map(|entry| entry.tokens.as_ref().map(MultiVector::to_bytes)).collect::<Vec<_>>())
     .execute(connection)
     .await?;
     Ok(())
