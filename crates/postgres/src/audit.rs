@@ -75,15 +75,17 @@ pub(crate) async fn append(
     at: Timestamp,
 ) -> Result<Vec<u64>, PostgresError> {
     let mut chain = lock_chain(connection, tenant).await?;
-    let mut sequences = Vec::with_capacity(events.len());
-    for event in events {
-        let entry = AuditEntry::following(&chain.head, at, event.clone());
-        insert(connection, &entry).await?;
-        sequences.push(entry.sequence);
-        chain.head = entry.head();
+    let entries = chain.append(events.iter().cloned(), at);
+    store(connection, &entries, &chain).await?;
+    Ok(entries.iter().map(|entry| entry.sequence).collect())
+}
+
+/// Stores appended entries and the chain that ends with them.
+async fn store(connection: &mut PgConnection, entries: &[AuditEntry], chain: &AuditChain) -> Result<(), PostgresError> {
+    for entry in entries {
+        insert(connection, entry).await?;
     }
-    set_chain(connection, &chain).await?;
-    Ok(sequences)
+    set_chain(connection, chain).await
 }
 
 async fn insert(connection: &mut PgConnection, entry: &AuditEntry) -> Result<(), PostgresError> {
@@ -191,28 +193,23 @@ fn entry(row: &PgRow) -> Result<AuditEntry, PostgresError> {
 
 pub(crate) async fn prune(
     connection: &mut PgConnection,
-    tenant: &Scope,
+    tenant: &str,
     before: Timestamp,
     actor: &Actor,
     at: Timestamp,
 ) -> Result<PruneReport, PostgresError> {
-    let mut chain = lock_chain(connection, tenant.tenant()).await?;
-    let Some(anchor) = last_entry_before(connection, tenant.tenant(), before).await? else {
+    let mut chain = lock_chain(connection, tenant).await?;
+    let Some(anchor) = last_entry_before(connection, tenant, before).await? else {
         return Ok(PruneReport::new(0, chain.anchor));
     };
     let removed = sqlx::query("DELETE FROM audit_log l WHERE l.tenant = $1 AND l.sequence <= $2")
-        .bind(tenant.tenant())
+        .bind(tenant)
         .bind(audit_rows::signed(anchor.sequence))
         .execute(&mut *connection)
         .await?
         .rows_affected();
-    chain.check_pruning(removed, &anchor)?;
-    let event = AuditEvent::pruning(actor.clone(), tenant.clone(), removed, &anchor);
-    let entry = AuditEntry::following(&chain.head, at, event);
-    insert(connection, &entry).await?;
-    chain.head = entry.head();
-    chain.anchor = anchor;
-    set_chain(connection, &chain).await?;
+    let entries = chain.prune(removed, anchor, actor, at)?;
+    store(connection, &entries, &chain).await?;
     Ok(PruneReport::new(removed, anchor))
 }
 

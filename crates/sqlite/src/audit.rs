@@ -16,15 +16,15 @@ pub(crate) fn append(
     at: Timestamp,
 ) -> Result<Vec<u64>, SqliteError> {
     let mut chain = stored_chain(connection, tenant)?.map_or_else(|| chain_of_entries(connection, tenant), Ok)?;
-    let mut sequences = Vec::with_capacity(events.len());
-    for event in events {
-        let entry = AuditEntry::following(&chain.head, at, event);
-        insert(connection, &entry)?;
-        sequences.push(entry.sequence);
-        chain.head = entry.head();
-    }
-    set_chain(connection, &chain)?;
-    Ok(sequences)
+    let entries = chain.append(events, at);
+    store(connection, &entries, &chain)?;
+    Ok(entries.iter().map(|entry| entry.sequence).collect())
+}
+
+/// Stores appended entries and the chain that ends with them.
+fn store(connection: &Connection, entries: &[AuditEntry], chain: &AuditChain) -> Result<(), SqliteError> {
+    entries.iter().try_for_each(|entry| insert(connection, entry))?;
+    set_chain(connection, chain)
 }
 
 fn insert(connection: &Connection, entry: &AuditEntry) -> Result<(), SqliteError> {
@@ -170,26 +170,21 @@ fn entry(row: &Row<'_>) -> Result<AuditEntry, SqliteError> {
 
 pub(crate) fn prune(
     connection: &Connection,
-    tenant: Scope,
+    tenant: &str,
     before: Timestamp,
-    actor: Actor,
+    actor: &Actor,
     at: Timestamp,
 ) -> Result<PruneReport, SqliteError> {
-    let mut chain = chain(connection, tenant.tenant())?;
-    let Some(anchor) = last_entry_before(connection, tenant.tenant(), before)? else {
+    let mut chain = chain(connection, tenant)?;
+    let Some(anchor) = last_entry_before(connection, tenant, before)? else {
         return Ok(PruneReport::new(0, chain.anchor));
     };
     let count = "SELECT count(*) FROM audit_log WHERE tenant = ?1 AND sequence <= ?2";
-    let key = params![tenant.tenant(), audit_rows::signed(anchor.sequence)];
+    let key = params![tenant, audit_rows::signed(anchor.sequence)];
     let removed: u64 = connection.prepare_cached(count)?.query_row(key, |row| row.get(0))?;
-    chain.check_pruning(removed, &anchor)?;
-    let event = AuditEvent::pruning(actor, tenant.clone(), removed, &anchor);
-    let entry = AuditEntry::following(&chain.head, at, event);
-    insert(connection, &entry)?;
+    let entries = chain.prune(removed, anchor, actor, at)?;
+    store(connection, &entries, &chain)?;
     connection.prepare_cached("DELETE FROM audit_log WHERE tenant = ?1 AND sequence <= ?2")?.execute(key)?;
-    chain.head = entry.head();
-    chain.anchor = anchor;
-    set_chain(connection, &chain)?;
     Ok(PruneReport::new(removed, anchor))
 }
 

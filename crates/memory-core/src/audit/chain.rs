@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// The hash of an entry: BLAKE3 of its fields and of the hash of the entry before it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -114,19 +114,6 @@ impl AuditChain {
     /// Creates a chain with these ends.
     pub fn new(tenant: impl Into<String>, head: AuditHead, anchor: AuditHead) -> Self {
         Self { tenant: tenant.into(), head, anchor }
-    }
-
-    /// Checks that the entries to be pruned are all that follow the anchor, so that pruning does not hide missing ones.
-    ///
-    /// # Errors
-    /// `Corrupt` if entries are missing.
-    pub fn check_pruning(&self, removed: u64, anchor: &AuditHead) -> Result<()> {
-        if anchor.sequence.checked_sub(self.anchor.sequence) == Some(removed) {
-            return Ok(());
-        }
-        let message =
-            "entries of the audit log are missing, so that it is not pruned; `memory audit verify` lists them";
-        Err(Error::new(ErrorKind::Corrupt, "prune the audit log", message))
     }
 
     /// Returns the chain of a tenant without entries.

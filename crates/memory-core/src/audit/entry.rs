@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     action::AuditAction,
     actor::Actor,
-    chain::{AuditHash, AuditHead},
+    chain::{AuditChain, AuditHash, AuditHead},
 };
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -104,6 +104,33 @@ impl AuditEvent {
             return Ok(());
         };
         Err(Error::invalid("audit", problem))
+    }
+}
+
+impl AuditChain {
+    /// Appends events at a time. Returns their entries.
+    pub fn append(&mut self, events: impl IntoIterator<Item = AuditEvent>, at: Timestamp) -> Vec<AuditEntry> {
+        let mut append = |event| {
+            let entry = AuditEntry::following(&self.head, at, event);
+            self.head = entry.head();
+            entry
+        };
+        events.into_iter().map(&mut append).collect()
+    }
+
+    /// Removes the `removed` entries up to `anchor`, and appends an entry about it. Returns the appended entries.
+    ///
+    /// # Errors
+    /// `Corrupt` if these are not all entries between the two anchors: pruning must not hide missing ones.
+    pub fn prune(&mut self, removed: u64, anchor: AuditHead, actor: &Actor, at: Timestamp) -> Result<Vec<AuditEntry>> {
+        if anchor.sequence.checked_sub(self.anchor.sequence) != Some(removed) {
+            let message =
+                "entries of the audit log are missing, so that it is not pruned; `memory audit verify` lists them";
+            return Err(Error::new(ErrorKind::Corrupt, "prune the audit log", message));
+        }
+        let event = AuditEvent::pruning(actor.clone(), Scope::tenant_wide(&self.tenant)?, removed, &anchor);
+        self.anchor = anchor;
+        Ok(self.append([event], at))
     }
 }
 

@@ -30,15 +30,6 @@ struct TenantLog {
     entries: Vec<AuditEntry>,
 }
 
-impl TenantLog {
-    fn append(&mut self, at: Timestamp, event: AuditEvent) -> u64 {
-        let entry = AuditEntry::following(&self.chain.head, at, event);
-        self.chain.head = entry.head();
-        self.entries.push(entry);
-        self.chain.head.sequence
-    }
-}
-
 impl MemoryAuditLog {
     /// Creates an empty log.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
@@ -57,7 +48,12 @@ impl AuditLog for MemoryAuditLog {
     async fn append(&self, tenant: &str, events: Vec<AuditEvent>) -> Result<Vec<u64>> {
         events.iter().try_for_each(|event| event.validate(tenant))?;
         let at = self.clock.now();
-        Ok(self.with_tenant(tenant, |log| events.into_iter().map(|event| log.append(at, event)).collect()))
+        Ok(self.with_tenant(tenant, |log| {
+            let entries = log.chain.append(events, at);
+            let sequences = entries.iter().map(|entry| entry.sequence).collect();
+            log.entries.extend(entries);
+            sequences
+        }))
     }
 
     async fn read(&self, scope: &Scope, query: &AuditQuery) -> Result<AuditPage> {
@@ -83,18 +79,18 @@ impl AuditLog for MemoryAuditLog {
     }
 
     async fn prune(&self, tenant: &str, before: Timestamp, actor: &Actor) -> Result<PruneReport> {
-        let tenant_scope = Scope::tenant_wide(tenant)?;
+        Scope::tenant_wide(tenant)?;
         let at = self.clock.now();
-        Ok(self.with_tenant(tenant, |log| {
+        self.with_tenant(tenant, |log| {
             let kept = log.entries.iter().position(|entry| entry.at >= before).unwrap_or(log.entries.len());
             let Some(last) = kept.checked_sub(1).and_then(|last| log.entries.get(last)) else {
-                return PruneReport::new(0, log.chain.anchor);
+                return Ok(PruneReport::new(0, log.chain.anchor));
             };
             let anchor = last.head();
-            log.append(at, AuditEvent::pruning(actor.clone(), tenant_scope, kept as u64, &anchor));
+            let entries = log.chain.prune(kept as u64, anchor, actor, at)?;
+            log.entries.extend(entries);
             log.entries.drain(..kept);
-            log.chain.anchor = anchor;
-            PruneReport::new(kept as u64, anchor)
-        }))
+            Ok(PruneReport::new(kept as u64, anchor))
+        })
     }
 }

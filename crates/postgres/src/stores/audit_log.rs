@@ -63,7 +63,7 @@ impl AuditLog for PostgresAuditLog {
     async fn prune(&self, tenant: &str, before: Timestamp, actor: &Actor) -> Result<PruneReport> {
         let tenant = Scope::tenant_wide(tenant)?;
         with_transaction!(self.store, "prune the audit log", |connection| {
-            audit::prune(connection, &tenant, before, actor, self.store.clock().now()).await
+            audit::prune(connection, tenant.tenant(), before, actor, self.store.clock().now()).await
         })
     }
 }

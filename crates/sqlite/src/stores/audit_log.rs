@@ -60,13 +60,13 @@ impl AuditLog for SqliteAuditLog {
     }
 
     async fn prune(&self, tenant: &str, before: Timestamp, actor: &Actor) -> Result<PruneReport> {
-        let tenant = Scope::tenant_wide(tenant)?;
+        let tenant = Scope::tenant_wide(tenant)?.tenant().to_owned();
         let actor = actor.clone();
         let clock = Arc::clone(self.store.clock());
         let no_residue = |_: &PruneReport| Residue::None;
         self.store
             .write("prune the audit log", no_residue, move |connection| {
-                audit::prune(connection, tenant, before, actor, clock.now())
+                audit::prune(connection, &tenant, before, &actor, clock.now())
             })
             .await
     }
