@@ -9,7 +9,7 @@ use memory_engine_curation::Curation;
 use memory_engine_synonyms::PairVerdict;
 use serde::Serialize;
 
-use crate::transfer::{PAGE_RECORDS, TransferEnd, importing, is_about_a_record};
+use crate::transfer::{PAGE_RECORDS, TransferEnd, importing, store_accepted};
 
 /// Maximum number of refused records that are reported one by one.
 const MAX_REPORTED_RECORDS: u64 = 20;
@@ -203,20 +203,10 @@ impl<'e> Copier<'e> {
             return Ok(());
         }
         let mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
-        match self.target.store_records(scope, new_records.clone(), mode).await {
-            Ok(written) => written.iter().for_each(|written| self.report.count(written)),
-            // One invalid record rejects its whole batch, so they are stored one by one.
-            Err(e) if is_about_a_record(e.kind()) => {
-                for record in new_records {
-                    match self.target.store_records(scope, vec![record.clone()], mode).await {
-                        Ok(written) => written.iter().for_each(|written| self.report.count(written)),
-                        Err(e) if is_about_a_record(e.kind()) => self.report.count_refused(&record, &e),
-                        Err(e) => return Err(e),
-                    }
-                }
-            }
-            Err(e) => return Err(e),
-        }
+        let store = async |records| self.target.store_records(scope, records, mode).await;
+        let (written, refused) = store_accepted(new_records, store).await?;
+        written.iter().for_each(|written| self.report.count(written));
+        refused.iter().for_each(|(record, error)| self.report.count_refused(record, error));
         Ok(())
     }
 

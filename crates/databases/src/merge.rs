@@ -11,7 +11,7 @@ use memory_engine_curation::Curation;
 use serde::Serialize;
 
 use self::{plan::Plan, snapshot::StoreSnapshot};
-use crate::transfer::{PAGE_RECORDS, TransferEnd, importing, is_about_a_record};
+use crate::transfer::{PAGE_RECORDS, TransferEnd, importing, store_accepted};
 
 pub use self::plan::{MergeReason, MergeSide};
 
@@ -269,20 +269,12 @@ impl<'e> Merge<'e> {
                 jobs: self.target.enrichment().jobs_for(record),
                 ..Write::new(record.clone(), PutMode::Replica { replaces: replaces(record) })
             };
-            match self.target.indexed_store().write(scope, checked.iter().map(write).collect()).await {
-                Ok(written) => stored += self.count_stored(&written),
-                // One refused record rejects its whole batch, so they are stored one by one.
-                Err(error) if is_about_a_record(error.kind()) => {
-                    for record in &checked {
-                        match self.target.indexed_store().write(scope, vec![write(record)]).await {
-                            Ok(written) => stored += self.count_stored(&written),
-                            Err(error) if is_about_a_record(error.kind()) => self.report.refuse(record.id, error),
-                            Err(error) => return Err(error),
-                        }
-                    }
-                }
-                Err(error) => return Err(error),
-            }
+            let store = async |records: Vec<Record>| {
+                self.target.indexed_store().write(scope, records.iter().map(write).collect()).await
+            };
+            let (written, refused) = store_accepted(checked, store).await?;
+            stored += self.count_stored(&written);
+            refused.into_iter().for_each(|(record, error)| self.report.refuse(record.id, error));
             (self.on_progress)(page.len() as u64);
         }
         Ok(stored)

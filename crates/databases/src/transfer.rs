@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_engine_core::{
-    ErrorKind,
+    Error, ErrorKind, Record, Result,
     audit::{Actor, AuditAction, AuditContext, in_context},
 };
 use memory_engine_curation::Curation;
@@ -30,7 +30,30 @@ pub(crate) async fn importing<T>(
     in_context(context.with_actor(actor).with_verb(AuditAction::Import, operation), Box::pin(work)).await
 }
 
+/// The results of a batch, and the refused records.
+pub(crate) type Accepted<W> = (Vec<W>, Vec<(Record, Error)>);
+
+/// Stores records as one batch. One refused record rejects its whole batch: then they are stored one by one.
+pub(crate) async fn store_accepted<W>(
+    records: Vec<Record>,
+    store: impl AsyncFn(Vec<Record>) -> Result<Vec<W>>,
+) -> Result<Accepted<W>> {
+    match store(records.clone()).await {
+        Err(error) if is_about_a_record(error.kind()) => {}
+        written => return Ok((written?, Vec::new())),
+    }
+    let (mut written, mut refused) = (Vec::new(), Vec::new());
+    for record in records {
+        match store(vec![record.clone()]).await {
+            Ok(one) => written.extend(one),
+            Err(error) if is_about_a_record(error.kind()) => refused.push((record, error)),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((written, refused))
+}
+
 /// Returns true if an error is about the record, not about the store.
-pub(crate) fn is_about_a_record(kind: ErrorKind) -> bool {
+fn is_about_a_record(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::InvalidInput | ErrorKind::Conflict | ErrorKind::NotFound)
 }
