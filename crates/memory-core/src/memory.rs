@@ -168,15 +168,8 @@ impl RecordStore for MemoryRecordStore {
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
         let tables = self.tables.lock();
         let mut stats = Stats::default();
-        let mut addresses = BTreeSet::new();
+        stats.add_groups(RecordGroup::collect(tables.within(scope)));
         for record in tables.within(scope) {
-            stats.records += 1;
-            *stats.kinds.entry(record.kind.as_str().to_owned()).or_default() += 1;
-            *stats.states.entry(record.state.as_str().to_owned()).or_default() += 1;
-            addresses.insert(&record.scope);
-            let time = record.occurred_at;
-            stats.oldest = Some(stats.oldest.map_or(time, |oldest| oldest.min(time)));
-            stats.newest = Some(stats.newest.map_or(time, |newest| newest.max(time)));
             for (job, queued_at) in tables.jobs_of(record) {
                 let Some(queued_at) = queued_at else {
                     *stats.dead_letters.entry(job).or_default() += 1;
@@ -187,7 +180,6 @@ impl RecordStore for MemoryRecordStore {
                 *oldest = queued_at.min(*oldest);
             }
         }
-        stats.addresses = addresses.len() as u64;
         stats.tombstones = tables.tombstones_within(scope).count() as u64;
         Ok(stats)
     }
@@ -263,20 +255,12 @@ impl JobQueue for MemoryRecordStore {
         let ids: BTreeSet<RecordId> = ids.iter().copied().collect();
         let indexed = ids.iter().flat_map(|id| tables.find_all(scope, *id)).filter(Record::is_indexed);
         let keys: Vec<_> = indexed.map(|record| key(&record)).collect();
-        let now = self.clock.now();
-        for key in &keys {
-            tables.enqueue(job, key, now);
-        }
-        Ok(keys.len() as u64)
+        Ok(tables.enqueue(job, &keys, self.clock.now()))
     }
 
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
         let mut tables = self.tables.lock();
         let keys: Vec<_> = tables.within(scope).filter(|record| record.is_indexed()).map(key).collect();
-        let now = self.clock.now();
-        for key in &keys {
-            tables.enqueue(job, key, now);
-        }
-        Ok(keys.len() as u64)
+        Ok(tables.enqueue(job, &keys, self.clock.now()))
     }
 }

@@ -498,3 +498,19 @@ pub struct Stats {
     /// The time at which the newest record occurred.
     pub newest: Option<Timestamp>,
 }
+
+impl Stats {
+    /// Adds groups, ordered by address.
+    pub fn add_groups(&mut self, groups: Vec<RecordGroup>) {
+        let mut previous_scope: Option<Scope> = None;
+        for group in groups {
+            self.addresses += u64::from(previous_scope.as_ref() != Some(&group.scope));
+            self.records += group.records;
+            *self.kinds.entry(group.kind.as_str().to_owned()).or_default() += group.records;
+            *self.states.entry(group.state.as_str().to_owned()).or_default() += group.records;
+            self.oldest = Some(self.oldest.map_or(group.oldest, |time| time.min(group.oldest)));
+            self.newest = Some(self.newest.map_or(group.newest, |time| time.max(group.newest)));
+            previous_scope = Some(group.scope);
+        }
+    }
+}

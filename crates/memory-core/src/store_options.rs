@@ -82,11 +82,4 @@ impl StoreOptions {
         self.mismatch = mismatch;
         self
     }
-
-    /// Sets [`replaced`](Self::replaced).
-    #[must_use]
-    pub fn with_replaced(mut self, space: EmbeddingSpace) -> Self {
-        self.replaced = Some(space);
-        self
-    }
 }

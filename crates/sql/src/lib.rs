@@ -12,6 +12,7 @@ pub mod migrations;
 pub mod options;
 pub mod record_columns;
 pub mod request;
+pub mod residue;
 pub mod rows;
 pub mod views;
 pub mod write;

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use memory_engine_core::{
-    Cursor, DamagedRecord, Error, ErrorKind, Job, Order, Page, Record, RecordGroup, Result, RuleId, Scope, Stats,
-    Timestamp,
+    Cursor, DamagedRecord, Error, ErrorKind, Job, Order, Page, Record, Result, RuleId, Scope, Stats, Timestamp,
 };
 
 /// The lease end of an item that can be claimed.
@@ -114,20 +113,6 @@ pub fn retry_at(leased_until: i64) -> Option<Timestamp> {
 /// Returns the lease end of a queue item with this time of its next attempt; `None` makes it a dead letter.
 pub fn leased_until(retry_at: Option<Timestamp>) -> i64 {
     retry_at.map_or(LEASE_DEAD, Timestamp::as_micros)
-}
-
-/// Adds groups, ordered by address, to the statistics.
-pub fn add_groups(stats: &mut Stats, groups: Vec<RecordGroup>) {
-    let mut previous_scope: Option<Scope> = None;
-    for group in groups {
-        stats.addresses += u64::from(previous_scope.as_ref() != Some(&group.scope));
-        stats.records += group.records;
-        *stats.kinds.entry(group.kind.as_str().to_owned()).or_default() += group.records;
-        *stats.states.entry(group.state.as_str().to_owned()).or_default() += group.records;
-        stats.oldest = Some(stats.oldest.map_or(group.oldest, |time| time.min(group.oldest)));
-        stats.newest = Some(stats.newest.map_or(group.newest, |time| time.max(group.newest)));
-        previous_scope = Some(group.scope);
-    }
 }
 
 /// Adds the queued items of one job, or its dead letters, to the statistics. Unknown jobs are ignored.

@@ -382,8 +382,10 @@ impl RecordTables {
         report
     }
 
-    pub(super) fn enqueue(&mut self, job: Job, key: &RecordKey, now: Timestamp) {
-        self.jobs.enqueue(job, key, now);
+    /// Queues a job of these records. Returns their number.
+    pub(super) fn enqueue(&mut self, job: Job, keys: &[RecordKey], now: Timestamp) -> u64 {
+        keys.iter().for_each(|key| self.jobs.enqueue(job, key, now));
+        keys.len() as u64
     }
 
     /// Returns the queued jobs of a record with the time at which each was queued; `None` for a dead letter.

@@ -103,7 +103,7 @@ pub(crate) async fn adjacent(
 pub(crate) async fn stats(connection: &mut PgConnection, scope: &Scope) -> Result<Stats, PostgresError> {
     let mut stats = Stats::default();
     let covered = CoveredScope::of(scope);
-    rows::add_groups(&mut stats, groups::read(connection, &covered).await?);
+    stats.add_groups(groups::read(connection, &covered).await?);
     job_rows::count_queued(connection, &covered, &mut stats).await?;
     let mut statement = StatementBuilder::new("SELECT count(*) AS tombstones FROM tombstones b WHERE ");
     covered.push_row_condition("b", &mut statement);

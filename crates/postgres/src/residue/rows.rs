@@ -6,10 +6,12 @@ use memory_engine_core::{
     Scope, Tombstone, Trust,
     residue::{ByteSearch, PlaceKind, ResidueProbes, ResidueReport, SearchedPlace, Trace},
 };
+use memory_engine_sql::residue::keeps_ids;
 use sqlx::{AssertSqlSafe, PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use super::schema::Table;
+
 use crate::{
     database::error::PostgresError,
     rows::{scopes::record_id, tombstones},
@@ -35,7 +37,7 @@ impl RowSearch<'_> {
         report: &mut ResidueReport,
     ) -> Result<(), PostgresError> {
         let mut place = SearchedPlace::new(PlaceKind::Table, &table.name);
-        place.keeps_ids = table.keeps_ids().map(str::to_owned);
+        place.keeps_ids = keeps_ids(&table.name).map(str::to_owned);
         if !self.probes.covers_database() && !table.names_users() {
             report.places.push(place.with_not_searched("its rows name no user"));
             return Ok(());

@@ -90,15 +90,6 @@ impl Table {
         NAME_TABLES.contains(&self.name.as_str())
     }
 
-    /// Returns the reason why ids remain in this table.
-    pub(super) fn keeps_ids(&self) -> Option<&'static str> {
-        match self.name.as_str() {
-            "tombstones" => Some("a tombstone blocks the id of a deleted record"),
-            name if name.starts_with("audit") => Some("the audit log names the records of each action, without texts"),
-            _ => None,
-        }
-    }
-
     /// Returns true if each row tells whose it is.
     pub(super) fn names_users(&self) -> bool {
         self.has("namespace")

@@ -109,7 +109,7 @@ pub(crate) fn adjacent(
 pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, SqliteError> {
     let mut stats = Stats::default();
     let Some(covered) = CoveredScope::of(connection, scope)? else { return Ok(stats) };
-    rows::add_groups(&mut stats, groups::read(connection, &covered)?);
+    stats.add_groups(groups::read(connection, &covered)?);
     job_rows::count(connection, &covered, &mut stats)?;
     let mut statement =
         Statement::new("SELECT count(*) FROM tombstones b CROSS JOIN scopes s ON s.scope = b.scope WHERE ");

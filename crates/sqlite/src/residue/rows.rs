@@ -4,10 +4,12 @@ use memory_engine_core::{
     ContentHash, Scope, Tombstone, Trust,
     residue::{ByteSearch, DeletedContents, PlaceKind, ResidueProbes, ResidueReport, SearchedPlace, Trace},
 };
+use memory_engine_sql::residue::keeps_ids;
 use rusqlite::{Connection, Row, types::ValueRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::schema::{Index, Table, quoted};
+
 use crate::{database::error::SqliteError, rows::row};
 
 /// The search of the rows of all tables.
@@ -56,7 +58,7 @@ impl<'s> RowSearch<'s> {
     /// Searches a table and its indexes.
     pub(super) fn table(&mut self, table: &Table, report: &mut ResidueReport) -> Result<(), SqliteError> {
         let mut place = SearchedPlace::new(PlaceKind::Table, &table.name);
-        place.keeps_ids = table.keeps_ids().map(str::to_owned);
+        place.keeps_ids = keeps_ids(&table.name).map(str::to_owned);
         let is_of_users = !self.probes.covers_database();
         if is_of_users && !table.names_users() {
             report.places.push(place.with_not_searched("its rows name no user"));
@@ -172,7 +174,7 @@ impl<'s> RowSearch<'s> {
     /// Searches the entries of an index, without the rows of its table.
     fn index(&self, table: &Table, index: &Index) -> Result<SearchedPlace, SqliteError> {
         let mut place = place_of(table, index);
-        place.keeps_ids = table.keeps_ids().map(str::to_owned);
+        place.keeps_ids = keeps_ids(&table.name).map(str::to_owned);
         let has = |name: &str| index.columns.iter().any(|column| column == name);
         // Only columns of the index, so that SQLite does not read the rows of the table.
         let namespace = if table.has_users() && has("namespace") {

@@ -101,15 +101,6 @@ impl Table {
         NAME_TABLES.contains(&self.name.as_str())
     }
 
-    /// Returns the reason why ids remain in this table.
-    pub(super) fn keeps_ids(&self) -> Option<&'static str> {
-        match self.name.as_str() {
-            "tombstones" => Some("a tombstone blocks the id of a deleted record"),
-            name if name.starts_with("audit") => Some("the audit log names the records of each action, without texts"),
-            _ => None,
-        }
-    }
-
     /// Returns an expression for the namespace of a row `t`.
     pub(super) fn namespace_sql(&self) -> &'static str {
         if self.refers("namespace", &["namespaces"]) {
