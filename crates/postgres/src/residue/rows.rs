@@ -11,7 +11,6 @@ use sqlx::{AssertSqlSafe, PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use super::schema::Table;
-
 use crate::{
     database::error::PostgresError,
     rows::{scopes::record_id, tombstones},

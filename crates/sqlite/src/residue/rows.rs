@@ -9,7 +9,6 @@ use rusqlite::{Connection, Row, types::ValueRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::schema::{Index, Table, quoted};
-
 use crate::{database::error::SqliteError, rows::row};
 
 /// The search of the rows of all tables.
