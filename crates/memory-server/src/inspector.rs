@@ -29,7 +29,16 @@ use std::sync::Arc;
 use memory_engine::MemoryEngine;
 
 use self::state::InspectorState;
-use crate::{config::Config, metrics::Metrics, openapi::Routes, part::ServerPart, server::Server};
+use crate::{
+    config::Config,
+    debug::search_report::{SearchParams, SearchReport},
+    deletions::DeletionRequest,
+    metrics::Metrics,
+    openapi::{Routes, table},
+    part::ServerPart,
+    request::OwnerNames,
+    server::Server,
+};
 
 /// The inspector: a web page at `/ui/`.
 #[derive(Debug, Clone)]
@@ -80,19 +89,51 @@ pub(crate) fn add_if_enabled(
 }
 
 fn routes() -> Routes<InspectorState> {
-    let routes = Routes::new("inspector", "Read-only routes of the inspector, the web page at /ui/.");
-    let views = [
-        owners::routes,
-        overview::routes,
-        operations::routes,
-        timeline::routes,
-        companion::routes,
-        search::routes,
-        context::routes,
-        facts::routes,
-        graph::routes,
-        undo::routes,
-        deletion::routes,
-    ];
-    views.into_iter().fold(routes, |routes, add| add(routes))
+    table! {
+        Routes::new("inspector", "Read-only routes of the inspector, the web page at /ui/.");
+        get "/api/inspector/users" => owners::list_users, "inspectorUsers",
+            "Lists the users that the key may access." => owners::Users;
+        get "/api/inspector/addresses" => owners::list_addresses, "inspectorAddresses",
+            "Lists agents, conversations and branches of a user.", query OwnerNames => owners::Addresses;
+        get "/api/inspector/overview" => overview::show_overview, "inspectorOverview",
+            "Counts records, queued jobs and failures, and names the backend.",
+            query OwnerNames => overview::Overview;
+        get "/api/inspector/overview/growth" => overview::growth::show_growth, "inspectorGrowth",
+            "Counts records by kind and day, or by kind and week.", query OwnerNames => overview::growth::Growth;
+        get "/api/inspector/operations" => operations::show_operations, "inspectorOperations",
+            "Returns latencies, errors, tokens and degraded recalls.", query OwnerNames => operations::Operations;
+        get "/api/inspector/timeline" => timeline::show_timeline, "inspectorTimeline",
+            "Lists turns in order of time, with what was derived.",
+            query OwnerNames, query timeline::TimelineParams => timeline::TimelinePage;
+        get "/api/inspector/companion" => companion::show_companion, "inspectorCompanion",
+            "Shows affection, stages and key moments of a companion.",
+            query OwnerNames, query companion::CompanionParams => companion::CompanionReport;
+        get "/api/inspector/search" => search::by_url, "inspectorSearch",
+            "Recalls memories of an owner, and explains each hit: scores, and ranks after each step.",
+            query OwnerNames, query SearchParams => SearchReport;
+        post "/api/inspector/context" => context::show, "inspectorContext",
+            "Returns the memories that the server would put before a model for a message. Stores nothing.",
+            query OwnerNames, body context::PreviewRequest => context::format::ContextPreview;
+        get "/api/inspector/facts" => facts::list::list_facts, "inspectFacts",
+            "Lists facts, grouped by subject and attribute.",
+            query OwnerNames, query facts::list::ListParams => facts::list::FactPage;
+        get "/api/inspector/facts/{id}" => facts::detail::show_fact, "inspectFact",
+            "Returns a fact with its history, sources and contradictions.",
+            query OwnerNames => facts::detail::FactDetail;
+        get "/api/inspector/graph" => graph::picture::show_graph, "inspectGraph",
+            "Returns the best-connected entities, or those near some names.",
+            query OwnerNames, query graph::picture::GraphParams => graph::picture::GraphPicture;
+        get "/api/inspector/graph/evidence" => graph::evidence::show_evidence, "inspectGraphEvidence",
+            "Returns the records behind an entity or relation.",
+            query OwnerNames, query graph::evidence::EvidenceParams => graph::evidence::GraphEvidence;
+        get "/api/inspector/undo/records" => undo::show_records, "inspectorUndoRecords",
+            "Returns records in any state by their ids.",
+            query OwnerNames, query undo::RecordsParams => undo::RecordsReply;
+        get "/api/inspector/undo/branches" => undo::list_branches, "inspectorBranches",
+            "Lists the branches of conversations.",
+            query OwnerNames, query undo::BranchesParams => undo::BranchesPage;
+        post "/api/inspector/deletion-preview" => deletion::preview_deletion, "inspectorDeletionPreview",
+            "Returns the records that a deletion would remove. Takes the body of POST /api/deletions.",
+            body DeletionRequest => deletion::PreviewReply;
+    }
 }

@@ -16,11 +16,7 @@ use super::{
     record::RecordView,
     state::InspectorState,
 };
-use crate::{
-    fault::Fault,
-    openapi::{ApiOperation, Routes},
-    request::OwnerNames,
-};
+use crate::fault::Fault;
 
 /// Maximum number of companions in an answer.
 const MAX_COMPANIONS: usize = 100;
@@ -44,7 +40,7 @@ pub(super) struct CompanionParams {
 
 /// The companions of a user.
 #[derive(Debug, Serialize, JsonSchema)]
-struct CompanionReport {
+pub(super) struct CompanionReport {
     /// The companions, the one that was active last first, at most 100.
     companions: Vec<CompanionView>,
     /// The chosen companion. Null if there is none.
@@ -76,13 +72,7 @@ struct CompanionDetails {
 /// The record of a companion's state, and the state.
 type StoredCompanion = (Record, CompanionState);
 
-pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
-    let operation = ApiOperation::new("inspectorCompanion", "Shows affection, stages and key moments of a companion.");
-    let operation = operation.query::<OwnerNames>().query::<CompanionParams>().answer::<CompanionReport>();
-    routes.get("/api/inspector/companion", show_companion, operation)
-}
-
-async fn show_companion(
+pub(super) async fn show_companion(
     State(state): State<InspectorState>,
     scoped: Scoped<CompanionParams>,
 ) -> Result<Json<CompanionReport>, Fault> {

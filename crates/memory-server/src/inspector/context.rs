@@ -6,7 +6,7 @@
 
 #[cfg(feature = "gateway")]
 mod chat;
-mod format;
+pub(super) mod format;
 #[cfg(feature = "hooks")]
 mod hooks;
 mod library;
@@ -24,8 +24,6 @@ use crate::{
     access::{Access, Owner},
     debug::search_report::rounded_ms,
     fault::Fault,
-    openapi::{ApiOperation, Routes},
-    request::OwnerNames,
 };
 
 /// Maximum number of earlier messages in a request.
@@ -34,7 +32,7 @@ const MAX_EARLIER: usize = 200;
 /// A message, and the part of the server that it is sent to.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct PreviewRequest {
+pub(super) struct PreviewRequest {
     /// The part of the server. Default: `gateway`.
     #[serde(default)]
     path: ContextPath,
@@ -80,16 +78,7 @@ struct Preview<'r> {
     request: PreviewRequest,
 }
 
-pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
-    let operation = ApiOperation::new(
-        "inspectorContext",
-        "Returns the memories that the server would put before a model for a message. Stores nothing.",
-    );
-    let operation = operation.query::<OwnerNames>().body::<PreviewRequest>().answer::<ContextPreview>();
-    routes.post("/api/inspector/context", show, operation)
-}
-
-async fn show(
+pub(super) async fn show(
     State(state): State<InspectorState>,
     scoped: Scoped,
     body: Result<Json<PreviewRequest>, axum::extract::rejection::JsonRejection>,

@@ -11,7 +11,6 @@ use crate::{
     access::Access,
     deletions::{Body, DeletionRequest},
     fault::Fault,
-    openapi::{ApiOperation, Routes},
 };
 
 /// Maximum number of selected records in an answer, and of derived ones.
@@ -19,7 +18,7 @@ const SAMPLE_RECORDS: usize = 20;
 
 /// The records that a deletion would remove now.
 #[derive(Debug, Serialize, JsonSchema)]
-struct PreviewReply {
+pub(super) struct PreviewReply {
     /// Number of all records that would be deleted.
     records: u64,
     /// Number of records that the request names or matches, by kind.
@@ -40,17 +39,7 @@ struct PreviewReply {
     retracted_sample: Vec<RecordView>,
 }
 
-pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
-    let summary = "Returns the records that a deletion would remove. Takes the body of POST /api/deletions.";
-    let operation = ApiOperation::new("inspectorDeletionPreview", summary);
-    routes.post(
-        "/api/inspector/deletion-preview",
-        preview_deletion,
-        operation.body::<DeletionRequest>().answer::<PreviewReply>(),
-    )
-}
-
-async fn preview_deletion(
+pub(super) async fn preview_deletion(
     State(state): State<InspectorState>,
     access: Access,
     Body(request): Body<DeletionRequest>,

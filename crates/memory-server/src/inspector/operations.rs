@@ -11,18 +11,14 @@ use serde::Serialize;
 
 use self::{process::ProcessFigures, samples::Samples};
 use super::{accessible_scopes::AccessibleScopes, state::InspectorState};
-use crate::{
-    fault::Fault,
-    openapi::{ApiOperation, Routes},
-    request::OwnerNames,
-};
+use crate::fault::Fault;
 
 /// Maximum number of degraded recalls in an answer.
 const MAX_DEGRADED_RECALLS: usize = 100;
 
 /// Figures of the running server.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Operations {
+pub(super) struct Operations {
     /// `shown`, `off` if metrics are switched off, or `hidden` for a key of some users, or of one of several tenants.
     metrics: &'static str,
     /// Figures of the process, if they are shown.
@@ -51,12 +47,7 @@ struct DegradedStage {
     reason: String,
 }
 
-pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
-    let show = ApiOperation::new("inspectorOperations", "Returns latencies, errors, tokens and degraded recalls.");
-    routes.get("/api/inspector/operations", show_operations, show.query::<OwnerNames>().answer::<Operations>())
-}
-
-async fn show_operations(
+pub(super) async fn show_operations(
     State(state): State<InspectorState>,
     accessible: AccessibleScopes,
 ) -> Result<Json<Operations>, Fault> {

@@ -1,6 +1,6 @@
 //! The overview: numbers of records, their growth, the queue, and the storage.
 
-mod growth;
+pub(super) mod growth;
 mod stats;
 mod storage;
 
@@ -12,23 +12,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::{
-    growth::{Growth, show_growth},
     stats::stats_of,
     storage::{Backend, Storage},
 };
 use super::{accessible_scopes::AccessibleScopes, state::InspectorState};
-use crate::{
-    fault::Fault,
-    openapi::{ApiOperation, Routes},
-    request::OwnerNames,
-};
+use crate::fault::Fault;
 
 /// Maximum number of failed jobs in an answer.
 const MAX_FAILURES: usize = 50;
 
 /// The numbers of an owner, or of all users of the key.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Overview {
+pub(super) struct Overview {
     server: ServerFacts,
     totals: Totals,
     /// The indexes, with the numbers of records in them.
@@ -107,18 +102,7 @@ struct FailedJob {
     retry_at: Option<String>,
 }
 
-pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
-    let show =
-        ApiOperation::new("inspectorOverview", "Counts records, queued jobs and failures, and names the backend.");
-    let growth = ApiOperation::new("inspectorGrowth", "Counts records by kind and day, or by kind and week.");
-    routes.get("/api/inspector/overview", show_overview, show.query::<OwnerNames>().answer::<Overview>()).get(
-        "/api/inspector/overview/growth",
-        show_growth,
-        growth.query::<OwnerNames>().answer::<Growth>(),
-    )
-}
-
-async fn show_overview(
+pub(super) async fn show_overview(
     State(state): State<InspectorState>,
     accessible: AccessibleScopes,
 ) -> Result<Json<Overview>, Fault> {

@@ -12,19 +12,14 @@ use super::{
     state::InspectorState,
     titles::{read_titles, session_of},
 };
-use crate::{
-    access::Access,
-    fault::Fault,
-    openapi::{ApiOperation, Routes},
-    request::OwnerNames,
-};
+use crate::{access::Access, fault::Fault};
 
 /// Maximum number of users or conversations in an answer. The newest are kept.
 const MAX_OWNERS: usize = 1000;
 
 /// The users that the key may access.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Users {
+pub(super) struct Users {
     /// The name of the key.
     key: String,
     /// True if the key may access all users of its tenant.
@@ -51,7 +46,7 @@ struct UserSummary {
 
 /// The addresses of a user's memories.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Addresses {
+pub(super) struct Addresses {
     /// Agents, conversations and branches with memories, newest first, at most 1000.
     addresses: Vec<AddressSummary>,
     /// Number of addresses, with those that are left out.
@@ -81,17 +76,7 @@ struct AddressSummary {
 /// not listed.
 type Summary = (u64, Timestamp, bool);
 
-pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
-    let users = ApiOperation::new("inspectorUsers", "Lists the users that the key may access.");
-    let addresses = ApiOperation::new("inspectorAddresses", "Lists agents, conversations and branches of a user.");
-    routes.get("/api/inspector/users", list_users, users.answer::<Users>()).get(
-        "/api/inspector/addresses",
-        list_addresses,
-        addresses.query::<OwnerNames>().answer::<Addresses>(),
-    )
-}
-
-async fn list_users(State(state): State<InspectorState>, access: Access) -> Result<Json<Users>, Fault> {
+pub(super) async fn list_users(State(state): State<InspectorState>, access: Access) -> Result<Json<Users>, Fault> {
     let mut found: BTreeMap<String, Summary> = BTreeMap::new();
     for scope in access.scopes()? {
         for group in state.engine.admin().record_groups(&scope).await? {
@@ -118,7 +103,10 @@ async fn list_users(State(state): State<InspectorState>, access: Access) -> Resu
     }))
 }
 
-async fn list_addresses(State(state): State<InspectorState>, scoped: Scoped) -> Result<Json<Addresses>, Fault> {
+pub(super) async fn list_addresses(
+    State(state): State<InspectorState>,
+    scoped: Scoped,
+) -> Result<Json<Addresses>, Fault> {
     state.engine.audit().log_export(&scoped.scope, "inspector.addresses").await?;
     let mut found = BTreeMap::new();
     let mut oldest: BTreeMap<Scope, Timestamp> = BTreeMap::new();

@@ -4,25 +4,15 @@ use axum::{Json, extract::State, http::Uri};
 
 use super::{query::Scoped, state::InspectorState};
 use crate::{
-    debug::search_report::{SEARCH_PARAMETERS, SearchParams, SearchReport, search},
+    debug::search_report::{SEARCH_PARAMETERS, SearchReport, search},
     fault::Fault,
-    openapi::{ApiOperation, Routes},
-    request::{OwnerNames, parse_query},
+    request::parse_query,
 };
 
 /// Parameters as they are in the URL: their names are compared with the known ones before they are read.
 type Pairs = Vec<(String, String)>;
 
-pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
-    let operation = ApiOperation::new(
-        "inspectorSearch",
-        "Recalls memories of an owner, and explains each hit: scores, and ranks after each step.",
-    );
-    let operation = operation.query::<OwnerNames>().query::<SearchParams>().answer::<SearchReport>();
-    routes.get("/api/inspector/search", by_url, operation)
-}
-
-async fn by_url(
+pub(super) async fn by_url(
     State(state): State<InspectorState>,
     scoped: Scoped<Pairs>,
     uri: Uri,

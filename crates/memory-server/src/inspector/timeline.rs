@@ -11,11 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{query::Scoped, record::RecordView, state::InspectorState};
-use crate::{
-    fault::Fault,
-    openapi::{ApiOperation, Routes},
-    request::{OwnerNames, check_limit},
-};
+use crate::{fault::Fault, request::check_limit};
 
 const MAX_LIMIT: usize = 200;
 const DEFAULT_LIMIT: usize = 50;
@@ -56,7 +52,7 @@ enum TimelineOrder {
 
 /// A page of the timeline.
 #[derive(Debug, Serialize, JsonSchema)]
-struct TimelinePage {
+pub(super) struct TimelinePage {
     /// The records that were not derived from others, such as turns and notes, in the requested order.
     entries: Vec<Entry>,
     /// The records that were derived from them, each once, oldest first.
@@ -76,13 +72,7 @@ struct Entry {
     derived: Vec<RecordId>,
 }
 
-pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
-    let operation = ApiOperation::new("inspectorTimeline", "Lists turns in order of time, with what was derived.");
-    let operation = operation.query::<OwnerNames>().query::<TimelineParams>().answer::<TimelinePage>();
-    routes.get("/api/inspector/timeline", show_timeline, operation)
-}
-
-async fn show_timeline(
+pub(super) async fn show_timeline(
     State(state): State<InspectorState>,
     scoped: Scoped<TimelineParams>,
 ) -> Result<Json<TimelinePage>, Fault> {

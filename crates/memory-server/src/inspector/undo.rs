@@ -18,8 +18,7 @@ use super::{
 };
 use crate::{
     fault::Fault,
-    openapi::{ApiOperation, Routes},
-    request::{OwnerNames, check_ids, check_limit, non_empty},
+    request::{check_ids, check_limit, non_empty},
 };
 
 /// Maximum number of ids of a request.
@@ -30,14 +29,14 @@ const DEFAULT_LIMIT: usize = 20;
 /// The ids of records.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct RecordsParams {
+pub(super) struct RecordsParams {
     /// The ids, separated by commas, at most 100.
     ids: String,
 }
 
 /// Records in any state.
 #[derive(Debug, Serialize, JsonSchema)]
-struct RecordsReply {
+pub(super) struct RecordsReply {
     /// The records, in the order of the ids.
     records: Vec<RecordView>,
     /// The ids of records that do not exist within the scope, such as deleted ones.
@@ -47,7 +46,7 @@ struct RecordsReply {
 /// The parameters of a list of branches.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-struct BranchesParams {
+pub(super) struct BranchesParams {
     /// The `next_cursor` of a page.
     cursor: String,
     /// Maximum number of branches, from 1 to 100. Default: 20.
@@ -57,7 +56,7 @@ struct BranchesParams {
 
 /// A page of branches.
 #[derive(Debug, Serialize, JsonSchema)]
-struct BranchesPage {
+pub(super) struct BranchesPage {
     /// The branches that were forked from another one, the latest first.
     branches: Vec<BranchView>,
     /// Pass it as `cursor` for the next page. Null on the last page.
@@ -90,23 +89,7 @@ struct BranchView {
     last_shared: Option<RecordView>,
 }
 
-pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
-    let records = ApiOperation::new("inspectorUndoRecords", "Returns records in any state by their ids.");
-    let branches = ApiOperation::new("inspectorBranches", "Lists the branches of conversations.");
-    routes
-        .get(
-            "/api/inspector/undo/records",
-            show_records,
-            records.query::<OwnerNames>().query::<RecordsParams>().answer::<RecordsReply>(),
-        )
-        .get(
-            "/api/inspector/undo/branches",
-            list_branches,
-            branches.query::<OwnerNames>().query::<BranchesParams>().answer::<BranchesPage>(),
-        )
-}
-
-async fn show_records(
+pub(super) async fn show_records(
     State(state): State<InspectorState>,
     Scoped { scope, params, .. }: Scoped<RecordsParams>,
 ) -> Result<Json<RecordsReply>, Fault> {
@@ -122,7 +105,7 @@ async fn show_records(
     }))
 }
 
-async fn list_branches(
+pub(super) async fn list_branches(
     State(state): State<InspectorState>,
     Scoped { scope, params, .. }: Scoped<BranchesParams>,
 ) -> Result<Json<BranchesPage>, Fault> {

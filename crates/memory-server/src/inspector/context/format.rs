@@ -30,7 +30,7 @@ pub(super) enum ContextPath {
 
 /// The text that a model would get, and everything that decided about it.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub(super) struct ContextPreview {
+pub(in crate::inspector) struct ContextPreview {
     pub(super) path: ContextPath,
     /// True if this server serves the path.
     pub(super) served: bool,

@@ -32,7 +32,7 @@ const MAX_SOURCES: usize = 100;
 
 /// A fact with its history, sources and contradictions.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct FactDetail {
+pub(in crate::inspector) struct FactDetail {
     fact: FactRow,
     /// The facts of the same subject and attribute in any state, this one included, oldest first, at most the newest
     /// 200. Facts that repeat another one are left out.
@@ -83,7 +83,7 @@ struct FactSource {
     record: Option<EvidenceRecord>,
 }
 
-pub(super) async fn show_fact(
+pub(in crate::inspector) async fn show_fact(
     State(state): State<InspectorState>,
     Path(id): Path<String>,
     Scoped { scope, .. }: Scoped<NoParams>,

@@ -29,7 +29,7 @@ const MAX_COMPARED: usize = 100;
 /// The parameters of a list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct ListParams {
+pub(in crate::inspector) struct ListParams {
     /// Only facts whose sentence, subject, attribute or value contains this text. Case does not matter.
     text: String,
     /// Only facts about this subject: `user` or a name.
@@ -51,7 +51,7 @@ pub(super) struct ListParams {
 
 /// A page of facts.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct FactPage {
+pub(in crate::inspector) struct FactPage {
     /// The facts, ordered by subject (the user first) and attribute, newest first.
     facts: Vec<FactRow>,
     /// Pass it as `cursor` for the next page. Null on the last page.
@@ -89,7 +89,7 @@ struct Selection {
     cursor: Option<RecordId>,
 }
 
-pub(super) async fn list_facts(
+pub(in crate::inspector) async fn list_facts(
     State(state): State<InspectorState>,
     Scoped { scope, params, .. }: Scoped<ListParams>,
 ) -> Result<Json<FactPage>, Fault> {

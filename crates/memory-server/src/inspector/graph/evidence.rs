@@ -27,7 +27,7 @@ const MAX_RELATIONS: usize = 400;
 /// An entity, or the two ends of relations.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct EvidenceParams {
+pub(in crate::inspector) struct EvidenceParams {
     /// The id of an entity, for the records that mention it and its relations.
     entity: String,
     /// The id of an entity, with `target`, for the relations between both in either direction.
@@ -41,7 +41,7 @@ pub(super) struct EvidenceParams {
 
 /// An entity or the relations between two entities, with the records that state them.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct GraphEvidence {
+pub(in crate::inspector) struct GraphEvidence {
     /// The entity, or the two ends.
     entities: Vec<NamedEntity>,
     /// The relations of the entity, or those between the ends.
@@ -89,7 +89,7 @@ enum Subject {
     Pair(EntityId, EntityId),
 }
 
-pub(super) async fn show_evidence(
+pub(in crate::inspector) async fn show_evidence(
     State(state): State<InspectorState>,
     Scoped { scope, params, .. }: Scoped<EvidenceParams>,
 ) -> Result<Json<GraphEvidence>, Fault> {

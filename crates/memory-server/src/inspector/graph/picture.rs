@@ -35,7 +35,7 @@ const MAX_MATCHES: usize = 50;
 /// The parameters of a picture.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct GraphParams {
+pub(in crate::inspector) struct GraphParams {
     /// Names of entities to begin with, or a part of a name. Default: the best-connected entities.
     about: String,
     /// Maximum number of relations between a named entity and a shown one, from 0 to 3. Default: 1.
@@ -47,7 +47,7 @@ pub(super) struct GraphParams {
 
 /// Entities and the relations between them.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct GraphPicture {
+pub(in crate::inspector) struct GraphPicture {
     /// The entities, the best-connected first; if some are named, the nearest first.
     nodes: Vec<Node>,
     /// The relations between these entities, those with the most records first, at most 3000.
@@ -98,7 +98,7 @@ struct PictureRelation {
 /// The identity of a relation. Two relations with other times are not the same.
 type EdgeKey = (EntityId, String, EntityId, Option<Timestamp>, Option<Timestamp>);
 
-pub(super) async fn show_graph(
+pub(in crate::inspector) async fn show_graph(
     State(state): State<InspectorState>,
     Scoped { scope, params, .. }: Scoped<GraphParams>,
 ) -> Result<Json<GraphPicture>, Fault> {

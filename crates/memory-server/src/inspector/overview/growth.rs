@@ -25,7 +25,7 @@ const MAX_PERIODS: u64 = 520;
 
 /// Numbers of records by period and kind.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Growth {
+pub(in crate::inspector) struct Growth {
     /// Number of days of a period: 1, or a multiple of 7.
     period_days: u64,
     /// The start of each period: midnight in the time zone of the users.
@@ -34,7 +34,7 @@ pub(super) struct Growth {
     kinds: BTreeMap<String, Vec<u64>>,
 }
 
-pub(super) async fn show_growth(
+pub(in crate::inspector) async fn show_growth(
     State(state): State<InspectorState>,
     accessible: AccessibleScopes,
 ) -> Result<Json<Growth>, Fault> {
