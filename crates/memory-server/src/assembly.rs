@@ -3,7 +3,7 @@
 use memory_engine::{MemoryEngine, Result};
 
 use crate::{
-    config::{Config, TokenVariables},
+    config::{Config, TokenVariables, Variables},
     metrics::Metrics,
     part::ServerPart,
     server::Server,
@@ -14,10 +14,8 @@ const TOKEN_VARIABLE: &str = "MEMORY_TOKEN";
 /// The variable that holds a key for the metrics only.
 const METRICS_TOKEN_VARIABLE: &str = "MEMORY_METRICS_TOKEN";
 
-/// Returns the value of a variable, from the environment or from a file of variables.
-type LookUpVariable<'v> = &'v dyn Fn(&str) -> Option<String>;
 /// Builds a part, unless the configuration switches it off.
-type BuildPart = fn(&Config, &MemoryEngine, LookUpVariable<'_>) -> Result<Option<ServerPart>>;
+type BuildPart = fn(&Config, &MemoryEngine, Variables<'_>) -> Result<Option<ServerPart>>;
 
 /// The protocols of this build.
 const PARTS: &[BuildPart] = &[

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     access::{Access, Owner},
-    config::Config,
+    config::{Config, Variables},
     fault::Fault,
     openapi::{ApiOperation, Routes},
     part::ServerPart,
@@ -113,11 +113,7 @@ impl Server {
 }
 
 /// Builds the part.
-pub(crate) fn build(
-    _: &Config,
-    engine: &MemoryEngine,
-    _: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ServerPart>> {
+pub(crate) fn build(_: &Config, engine: &MemoryEngine, _: Variables<'_>) -> Result<Option<ServerPart>> {
     Ok(Some(Auditing::new(engine.clone()).part()))
 }
 

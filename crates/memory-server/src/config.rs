@@ -32,6 +32,9 @@ pub use log::{LogConfig, LogFormat};
 pub use parts::{DeletionsConfig, HooksConfig, IncludedTurns, McpConfig, Mem0Config, OAuthConfig, PartConfig};
 pub use retention::{RetentionConfig, RetentionRuleConfig};
 
+/// Returns the value of a variable, from the environment or from a file of variables.
+pub(crate) type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
+
 /// The configuration of a server. Every setting is optional; an unknown one is an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -18,7 +18,7 @@ use self::{
     stats::Report,
 };
 use crate::{
-    config::Config,
+    config::{Config, Variables},
     openapi::{ApiOperation, Routes, table},
     part::ServerPart,
     server::Server,
@@ -50,11 +50,7 @@ impl Server {
 }
 
 /// Builds the part unless the configuration switches it off.
-pub(crate) fn build(
-    config: &Config,
-    engine: &MemoryEngine,
-    _: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ServerPart>> {
+pub(crate) fn build(config: &Config, engine: &MemoryEngine, _: Variables<'_>) -> Result<Option<ServerPart>> {
     Ok(config.debug.enabled.then(|| Debugging::new(engine.clone()).part()))
 }
 

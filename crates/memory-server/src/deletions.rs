@@ -9,7 +9,7 @@ use memory_engine::{Error, ErrorKind, MemoryEngine, Result, certificate::Certifi
 
 use self::state::DeletionsState;
 use crate::{
-    config::Config,
+    config::{Config, Variables},
     openapi::{ApiOperation, Routes},
     part::ServerPart,
     request::OwnerNames,
@@ -51,11 +51,7 @@ impl Server {
 }
 
 /// Builds the part unless the configuration switches it off.
-pub(crate) fn build(
-    config: &Config,
-    engine: &MemoryEngine,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ServerPart>> {
+pub(crate) fn build(config: &Config, engine: &MemoryEngine, variable: Variables<'_>) -> Result<Option<ServerPart>> {
     if !config.deletions.enabled {
         return Ok(None);
     }

@@ -11,7 +11,7 @@ pub use memory_engine_agent_hooks::HookOptions;
 
 use self::state::HooksState;
 use crate::{
-    config::{Config, HooksConfig},
+    config::{Config, HooksConfig, Variables},
     part::ServerPart,
     server::Server,
 };
@@ -56,11 +56,7 @@ impl Server {
 }
 
 /// Builds the part unless the configuration switches it off.
-pub(crate) fn build(
-    config: &Config,
-    engine: &MemoryEngine,
-    _: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ServerPart>> {
+pub(crate) fn build(config: &Config, engine: &MemoryEngine, _: Variables<'_>) -> Result<Option<ServerPart>> {
     if !config.hooks.enabled {
         return Ok(None);
     }

@@ -26,7 +26,7 @@ use memory_engine::{Error, Result};
 
 use self::{error::format_fault, issuer::Issuer, secret::SigningSecret, state::OAuthState};
 use crate::{
-    config::{Config, LimitsConfig},
+    config::{Config, LimitsConfig, Variables},
     keys::KeyRing,
     limits::{BodyKind, Limits},
     part::ServerPart,
@@ -91,7 +91,7 @@ impl Server {
 }
 
 /// Adds the authorization server unless the configuration switches it off.
-pub(crate) fn add(config: &Config, server: Server, variable: &dyn Fn(&str) -> Option<String>) -> Result<Server> {
+pub(crate) fn add(config: &Config, server: Server, variable: Variables<'_>) -> Result<Server> {
     if !config.oauth.enabled {
         return Ok(server);
     }

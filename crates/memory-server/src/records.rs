@@ -12,7 +12,7 @@ use axum::routing::post;
 use memory_engine::{MemoryEngine, Result, review::ReviewPolicy};
 
 use crate::{
-    config::Config,
+    config::{Config, Variables},
     openapi::{ApiOperation, Routes},
     part::ServerPart,
     server::Server,
@@ -51,11 +51,7 @@ impl Server {
 }
 
 /// Builds the part unless the configuration switches it off.
-pub(crate) fn build(
-    config: &Config,
-    engine: &MemoryEngine,
-    _: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ServerPart>> {
+pub(crate) fn build(config: &Config, engine: &MemoryEngine, _: Variables<'_>) -> Result<Option<ServerPart>> {
     // A correction counts at once, as the decision of a person. Where keys take no decisions, they correct nothing.
     let corrects = config.review_api.enabled || *engine.settings().review_policy() == ReviewPolicy::default();
     Ok(config.records_api.enabled.then(|| Records::new(engine.clone()).with_corrections(corrects).part()))

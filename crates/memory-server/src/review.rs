@@ -4,7 +4,11 @@ mod api;
 
 use memory_engine::{MemoryEngine, Result};
 
-use crate::{config::Config, part::ServerPart, server::Server};
+use crate::{
+    config::{Config, Variables},
+    part::ServerPart,
+    server::Server,
+};
 
 /// The routes under `/api/review`: list the memories that wait for a review, accept, reject and edit them.
 #[derive(Debug, Clone)]
@@ -32,10 +36,6 @@ impl Server {
 }
 
 /// Builds the part unless the configuration switches it off.
-pub(crate) fn build(
-    config: &Config,
-    engine: &MemoryEngine,
-    _: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ServerPart>> {
+pub(crate) fn build(config: &Config, engine: &MemoryEngine, _: Variables<'_>) -> Result<Option<ServerPart>> {
     Ok(config.review_api.enabled.then(|| Reviews::new(engine.clone()).part()))
 }

@@ -11,7 +11,12 @@ use axum::{Router, response::IntoResponse};
 use memory_engine::{MemoryEngine, Result};
 
 use self::state::ToolsState;
-use crate::{config::Config, fault::Fault, part::ServerPart, server::Server};
+use crate::{
+    config::{Config, Variables},
+    fault::Fault,
+    part::ServerPart,
+    server::Server,
+};
 
 /// The memory as the backend of other frameworks' tools: Anthropic's memory tool, LangGraph's store, and the search of
 /// OpenAI's vector stores.
@@ -52,11 +57,7 @@ impl Server {
 }
 
 /// Builds the part unless the configuration switches it off.
-pub(crate) fn build(
-    config: &Config,
-    engine: &MemoryEngine,
-    _: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ServerPart>> {
+pub(crate) fn build(config: &Config, engine: &MemoryEngine, _: Variables<'_>) -> Result<Option<ServerPart>> {
     let tools = || Tools::new(engine.clone()).with_user(&config.user);
     Ok(config.tools.enabled.then(|| tools().part()))
 }

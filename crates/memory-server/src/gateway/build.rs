@@ -11,16 +11,12 @@ use memory_engine::{
 
 use super::{options::GatewayOptions, service::Gateway, upstream::Upstream};
 use crate::{
-    config::{Config, RuleSet, UpstreamConfig},
+    config::{Config, RuleSet, UpstreamConfig, Variables},
     part::ServerPart,
 };
 
 /// Builds the gateway if there are upstreams.
-pub(crate) fn build(
-    config: &Config,
-    engine: &MemoryEngine,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ServerPart>> {
+pub(crate) fn build(config: &Config, engine: &MemoryEngine, variable: Variables<'_>) -> Result<Option<ServerPart>> {
     if config.gateway.upstreams.is_empty() {
         return Ok(None);
     }
@@ -50,7 +46,7 @@ pub(super) fn configured_options(config: &Config, engine: &MemoryEngine) -> Resu
 
 impl UpstreamConfig {
     /// Returns the upstream, with the key from its variable.
-    fn upstream(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Upstream> {
+    fn upstream(&self, variable: Variables<'_>) -> Result<Upstream> {
         let mut endpoint = Endpoint::new(&self.base_url)?;
         let mut messages_endpoint = None;
         if let Some(name) = &self.key_env {

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     access::{Access, Owner},
-    config::Config,
+    config::{Config, Variables},
     fault::Fault,
     part::ServerPart,
     server::Server,
@@ -170,11 +170,7 @@ impl Server {
 }
 
 /// Builds the part unless the configuration switches it off.
-pub(crate) fn build(
-    config: &Config,
-    engine: &MemoryEngine,
-    _: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ServerPart>> {
+pub(crate) fn build(config: &Config, engine: &MemoryEngine, _: Variables<'_>) -> Result<Option<ServerPart>> {
     if !config.mcp.enabled {
         return Ok(None);
     }

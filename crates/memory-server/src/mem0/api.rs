@@ -4,7 +4,12 @@ use axum::{middleware::from_fn, response::IntoResponse};
 use memory_engine::{MemoryEngine, Result};
 
 use super::{error::add_request_id, oss, platform, service::Mem0};
-use crate::{config::Config, fault::Fault, part::ServerPart, server::Server};
+use crate::{
+    config::{Config, Variables},
+    fault::Fault,
+    part::ServerPart,
+    server::Server,
+};
 
 impl Mem0 {
     pub(crate) fn part(self) -> ServerPart {
@@ -24,11 +29,7 @@ impl Server {
 }
 
 /// Builds the part unless the configuration switches it off.
-pub(crate) fn build(
-    config: &Config,
-    engine: &MemoryEngine,
-    _: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ServerPart>> {
+pub(crate) fn build(config: &Config, engine: &MemoryEngine, _: Variables<'_>) -> Result<Option<ServerPart>> {
     let mem0 =
         Mem0::new(engine.clone()).with_turns(config.mem0.include_turns).with_commands(config.chat_commands.clone());
     Ok(config.mem0.enabled.then(|| mem0.part()))
