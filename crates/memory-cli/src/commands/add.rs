@@ -6,25 +6,13 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use memory_engine::{Kind, Role, Timestamp, Turn, store::repetitions};
 
-use crate::{
-    args::{ScopeArgs, StoreArgs, ZoneArgs},
-    engine_options::EnrichmentArgs,
-    output,
-    report::ReportArgs,
-    time_to_live::TimeToLive,
-};
+use crate::{args::ZoneArgs, output, target_args::StoreTargetArgs, time_to_live::TimeToLive};
 
 /// Store one text.
 #[derive(Debug, Args)]
 pub(crate) struct AddCommand {
     /// Text to store; `-` reads standard input
     text: String,
-    #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    enrichment: EnrichmentArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Role of the speaker, such as user or assistant
     #[arg(long, default_value = "user")]
     role: String,
@@ -57,7 +45,7 @@ pub(crate) struct AddCommand {
     #[arg(long, value_delimiter = ',')]
     tags: Vec<String>,
     #[command(flatten)]
-    report: ReportArgs,
+    target: StoreTargetArgs,
 }
 
 /// Parses a kind. Entries of a ledger are data of a program, which a person would not find again: searches skip them.
@@ -74,7 +62,7 @@ fn kind(text: &str) -> Result<Kind> {
 
 impl AddCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.address()?;
+        let scope = self.target.scope.address()?;
         let mut text = self.text;
         if text == "-" {
             text.clear();
@@ -99,8 +87,8 @@ impl AddCommand {
         if let Some(scene) = self.scene {
             turn = turn.with_scene(scene);
         }
-        let options = self.enrichment.engine_options()?.with_locale(zone, None);
-        let engine = self.store.create_with(options).await?;
+        let options = self.target.enrichment.engine_options()?.with_locale(zone, None);
+        let engine = self.target.store.create_with(options).await?;
         let id = engine.remember(&scope, turn).await?;
         // The record is stored. Indexing may have to wait, for example for another process.
         // Only a turn that counts this one has a count.
@@ -110,7 +98,7 @@ impl AddCommand {
             report_line!("said {count} times today: counted, and not stored again");
             json["repetitions"] = count.into();
         }
-        let code = self.report.print_line(&json, || id.to_string())?;
+        let code = self.target.report.print_line(&json, || id.to_string())?;
         output::finish_indexing(&engine, &scope).await?;
         Ok(code)
     }

@@ -21,7 +21,7 @@ use crate::{
     engine_options::EngineOptions,
     output,
     output_file::OutputFile,
-    report::ReportArgs,
+    target_args::TargetArgs,
 };
 
 /// Number of entries that an export reads at a time.
@@ -50,7 +50,7 @@ enum AuditSubcommand {
     /// Print the number and the hash of the latest entry
     ///
     /// Note them outside of the database, for `verify --expect`.
-    Head(TenantArgs),
+    Head(TargetArgs),
     /// Remove old entries; the removal is logged
     Prune(Prune),
     /// Write all entries within a scope as JSON Lines, oldest first, with their hashes
@@ -60,20 +60,9 @@ enum AuditSubcommand {
 #[derive(Debug, Args)]
 struct Start {
     #[command(flatten)]
-    target: TenantArgs,
+    target: TargetArgs,
     #[command(flatten)]
     embedder: EmbedderArgs,
-}
-
-/// A database and a scope.
-#[derive(Debug, Args)]
-struct TenantArgs {
-    #[command(flatten)]
-    database: DatabaseArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
-    #[command(flatten)]
-    report: ReportArgs,
 }
 
 #[derive(Debug, Args)]
@@ -87,7 +76,7 @@ struct List {
     #[arg(long, value_name = "SEQUENCE")]
     after: Option<u64>,
     #[command(flatten)]
-    target: TenantArgs,
+    target: TargetArgs,
 }
 
 /// The entries that are listed.
@@ -127,7 +116,7 @@ struct Verify {
     #[arg(long, value_name = "SEQUENCE:HASH")]
     expect: Option<AuditHead>,
     #[command(flatten)]
-    target: TenantArgs,
+    target: TargetArgs,
 }
 
 #[derive(Debug, Args)]
@@ -141,7 +130,7 @@ struct Prune {
     #[command(flatten)]
     zone: ZoneArgs,
     #[command(flatten)]
-    target: TenantArgs,
+    target: TargetArgs,
 }
 
 #[derive(Debug, Args)]
@@ -161,7 +150,7 @@ impl AuditCommand {
             AuditSubcommand::Start(start) => start.run().await,
             AuditSubcommand::List(list) => list.run().await,
             AuditSubcommand::Verify(verify) => verify.run().await,
-            AuditSubcommand::Head(target) => target.head().await,
+            AuditSubcommand::Head(target) => head(&target).await,
             AuditSubcommand::Prune(prune) => prune.run().await,
             AuditSubcommand::Export(export) => export.run().await,
         }
@@ -170,7 +159,7 @@ impl AuditCommand {
 
 impl Start {
     async fn run(self) -> Result<ExitCode> {
-        let TenantArgs { database, scope, report } = self.target;
+        let TargetArgs { database, scope, report } = self.target;
         let scope = scope.scope()?;
         let engine = StoreArgs::new(database, self.embedder).create_without_indexes(EngineOptions::default()).await?;
         engine.audit().start(&scope).await?;
@@ -182,12 +171,10 @@ impl Start {
     }
 }
 
-impl TenantArgs {
-    async fn head(&self) -> Result<ExitCode> {
-        let scope = self.scope.scope()?;
-        let chain = self.database.open_without_indexes().await?.audit().chain(&scope).await?;
-        self.report.print_line(&chain, || chain.head.to_string())
-    }
+async fn head(target: &TargetArgs) -> Result<ExitCode> {
+    let scope = target.scope.scope()?;
+    let chain = target.open().await?.audit().chain(&scope).await?;
+    target.report.print_line(&chain, || chain.head.to_string())
 }
 
 impl EntryFilter {
@@ -210,7 +197,7 @@ impl List {
         let zone = self.filter.zone.zone();
         let query = self.filter.apply(AuditQuery::newest(self.limit).with_after(self.after))?;
         let scope = self.target.scope.scope()?;
-        let page = self.target.database.open_without_indexes().await?.audit().read(&scope, &query).await?;
+        let page = self.target.open().await?.audit().read(&scope, &query).await?;
         if self.target.report.json {
             for entry in &page.entries {
                 print_line!("{}", serde_json::to_string(entry)?);
@@ -268,7 +255,7 @@ fn describe_records(entry: &AuditEntry) -> String {
 impl Verify {
     async fn run(self) -> Result<ExitCode> {
         let scope = self.target.scope.scope()?;
-        let engine = self.target.database.open_without_indexes().await?;
+        let engine = self.target.open().await?;
         let verification = engine.audit().verify(&scope, self.expect.as_ref()).await?;
         let is_intact = verification.is_intact();
         self.target.report.print_line(&verification, || {
@@ -300,7 +287,7 @@ impl Prune {
         if scope != Scope::tenant_wide(scope.tenant())? {
             bail!("the entries of a tenant are one chain and are removed together; leave out --user and the like");
         }
-        let report = self.target.database.open_without_indexes().await?.audit().prune(&scope, before).await?;
+        let report = self.target.open().await?.audit().prune(&scope, before).await?;
         self.target.report.print_line(&report, || {
             let entries = output::counted(report.removed, "entry", "entries");
             format!("{entries} removed; the first remaining one is {}", report.anchor.sequence + 1)

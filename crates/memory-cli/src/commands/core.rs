@@ -6,11 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use memory_engine::context::{Core, CoreRule};
 
-use crate::{
-    args::{DatabaseArgs, ScopeArgs},
-    output,
-    report::ReportArgs,
-};
+use crate::{output, target_args::TargetArgs};
 
 /// List the memories that the prompt of every message has.
 ///
@@ -19,10 +15,6 @@ use crate::{
 /// forget ID` deletes a wrong fact, and `memory retract ID` takes it back.
 #[derive(Debug, Args)]
 pub(crate) struct CoreCommand {
-    #[command(flatten)]
-    database: DatabaseArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Show the core as it is visible from a scene; default: of all scenes
     #[arg(long, value_name = "SCENE")]
     from_scene: Option<String>,
@@ -30,15 +22,15 @@ pub(crate) struct CoreCommand {
     #[arg(long, default_value_t = CoreRule::default().max_tokens)]
     max_tokens: usize,
     #[command(flatten)]
-    report: ReportArgs,
+    target: TargetArgs,
 }
 
 impl CoreCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.address()?;
-        let engine = self.database.open_without_indexes().await?;
+        let scope = self.target.scope.address()?;
+        let engine = self.target.open().await?;
         let core = Core::load(&engine, &scope, self.from_scene.as_deref(), self.max_tokens).await?;
-        self.report.print(&core.entries, || {
+        self.target.report.print(&core.entries, || {
             if core.entries.is_empty() {
                 return format!("nothing in {scope} belongs to the core; `memory set ID --pin` adds a memory");
             }

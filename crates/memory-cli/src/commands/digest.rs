@@ -7,13 +7,7 @@ use clap::Args;
 use memory_engine::Kind;
 use tokio::time::timeout;
 
-use crate::{
-    args::{ScopeArgs, StoreArgs},
-    background_digest, dead_letters,
-    engine_options::EnrichmentArgs,
-    output,
-    report::ReportArgs,
-};
+use crate::{background_digest, dead_letters, output, target_args::StoreTargetArgs};
 
 /// Extract topics, facts, summaries and a graph from stored turns.
 ///
@@ -22,12 +16,6 @@ use crate::{
 /// duplicated. After an interruption, `--waiting` processes the remaining jobs.
 #[derive(Debug, Args)]
 pub(crate) struct DigestCommand {
-    #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    enrichment: EnrichmentArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Only process jobs that are still queued
     ///
     /// For example after an interrupted run.
@@ -37,7 +25,7 @@ pub(crate) struct DigestCommand {
     #[arg(long, hide = true)]
     background: bool,
     #[command(flatten)]
-    report: ReportArgs,
+    target: StoreTargetArgs,
 }
 
 impl DigestCommand {
@@ -45,20 +33,21 @@ impl DigestCommand {
         if !self.background {
             return self.digest().await;
         }
-        let Some(_lock) = background_digest::lock(&self.store.database.database()?) else {
+        let Some(_lock) = background_digest::lock(&self.target.store.database.database()?) else {
             return Ok(ExitCode::SUCCESS);
         };
         timeout(background_digest::TIME_LIMIT, self.digest()).await.unwrap_or(Ok(ExitCode::SUCCESS))
     }
 
     async fn digest(self) -> Result<ExitCode> {
-        let scope = self.scope.scope()?;
-        let options = self.enrichment.required_engine_options()?;
+        let scope = self.target.scope.scope()?;
+        let options = self.target.enrichment.required_engine_options()?;
         let has_graph = options.graph.is_some();
-        let engine = self.store.open_with(options).await?;
+        let engine = self.target.store.open_with(options).await?;
         let queued = if self.waiting { None } else { Some(engine.admin().requeue_enrichment(&scope).await?) };
         let done =
-            output::run_jobs(&engine, &scope, "digesting", |progress| self.report.print_progress(progress)).await?;
+            output::run_jobs(&engine, &scope, "digesting", |progress| self.target.report.print_progress(progress))
+                .await?;
         let dead_letters = dead_letters::report(&engine, &scope).await?;
         let kinds = engine.stats(&scope).await?.kinds;
         let count = |kind: Kind| kinds.get(kind.as_str()).copied().unwrap_or_default();
@@ -85,6 +74,6 @@ impl DigestCommand {
             report["graph"] = serde_json::to_value(stats)?;
         }
         report[if self.waiting { "waited" } else { "turns" }] = queued.unwrap_or(done).into();
-        self.report.print_line(&report, || text)
+        self.target.report.print_line(&report, || text)
     }
 }

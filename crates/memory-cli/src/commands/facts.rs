@@ -9,20 +9,11 @@ use memory_engine::{
     Clock, Field, Filter, Kind, MemoryEngine, Record, Scope, SystemClock, Timestamp, enrichment::render,
 };
 
-use crate::{
-    args::{DatabaseArgs, ScopeArgs, ZoneArgs},
-    as_of::AsOfArgs,
-    output, records,
-    report::ReportArgs,
-};
+use crate::{args::ZoneArgs, as_of::AsOfArgs, output, records, target_args::TargetArgs};
 
 /// List the facts about a user that are valid now.
 #[derive(Debug, Args)]
 pub(crate) struct FactsCommand {
-    #[command(flatten)]
-    database: DatabaseArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Include former facts, with the day on which they ended
     #[arg(long, conflicts_with = "as_of")]
     history: bool,
@@ -34,14 +25,14 @@ pub(crate) struct FactsCommand {
     #[command(flatten)]
     timezone: ZoneArgs,
     #[command(flatten)]
-    report: ReportArgs,
+    target: TargetArgs,
 }
 
 impl FactsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.address()?;
+        let scope = self.target.scope.address()?;
         let zone = self.timezone.zone();
-        let engine = self.database.open_without_indexes().await?;
+        let engine = self.target.open().await?;
         let facts = self.facts(&engine, &scope, &zone).await?;
         let now = self.as_of.time(&zone)?.unwrap_or_else(|| SystemClock.now());
         let sentence = |fact: &Record| render(fact, now, &zone);
@@ -51,7 +42,7 @@ impl FactsCommand {
             Ok(line)
         });
         let lines = lines.collect::<Result<Vec<_>>>()?;
-        let code = self.report.print(&lines, || {
+        let code = self.target.report.print(&lines, || {
             if facts.is_empty() {
                 return format!("no facts stored within {scope}; `memory digest --digest rules` extracts them");
             }
@@ -62,8 +53,8 @@ impl FactsCommand {
             }
             table.to_string()
         })?;
-        if facts.is_empty() && !self.report.json {
-            records::report_missing_user(&engine, &self.database, &scope).await?;
+        if facts.is_empty() && !self.target.report.json {
+            records::report_missing_user(&engine, &self.target.database, &scope).await?;
         }
         Ok(code)
     }

@@ -6,22 +6,13 @@ use anyhow::{Result, bail};
 use clap::Args;
 use memory_engine::{MemoryEngine, ScanQuery, Scope};
 
-use crate::{
-    args::{DatabaseArgs, ScopeArgs},
-    output,
-    records::PAGE_RECORDS,
-    report::ReportArgs,
-};
+use crate::{output, records::PAGE_RECORDS, target_args::TargetArgs};
 
 /// Start a branch of a session.
 ///
 /// The branch includes the turns of its parent branch up to the fork.
 #[derive(Debug, Args)]
 pub(crate) struct ForkCommand {
-    #[command(flatten)]
-    database: DatabaseArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Parent branch; default: the branch without a name
     #[arg(long, value_name = "BRANCH")]
     from: Option<String>,
@@ -32,12 +23,12 @@ pub(crate) struct ForkCommand {
     #[arg(long)]
     alone: bool,
     #[command(flatten)]
-    report: ReportArgs,
+    target: TargetArgs,
 }
 
 impl ForkCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.conversation()?;
+        let scope = self.target.scope.conversation()?;
         let Some(branch) = scope.branch() else {
             bail!("no branch given; name the new one with --branch NAME");
         };
@@ -48,13 +39,13 @@ impl ForkCommand {
         if self.alone {
             fork = fork.alone();
         }
-        let engine = self.database.open_without_indexes().await?;
+        let engine = self.target.open().await?;
         engine.history().fork(&scope, fork.clone()).await?;
         let visible = count_visible(&engine, &scope).await?;
         let mut report = serde_json::to_value(&fork)?;
         report["branch"] = branch.into();
         report["sees"] = visible.into();
-        self.report.print_line(&report, || {
+        self.target.report.print_line(&report, || {
             let at = self.at;
             let parent = self.from.as_ref().map_or("the branch without a name".into(), |parent| format!("'{parent}'"));
             let text = format!(

@@ -10,11 +10,7 @@ use memory_engine::{
     graph::{Citation, GraphFacts, GraphFactsQuery, KeyRelation},
 };
 
-use crate::{
-    args::{DatabaseArgs, ScopeArgs, ZoneArgs},
-    output,
-    report::ReportArgs,
-};
+use crate::{args::ZoneArgs, output, target_args::TargetArgs};
 
 /// Show entities, their relations, and the messages that mention them.
 ///
@@ -26,10 +22,6 @@ pub(crate) struct GraphCommand {
     /// Start from the entities that are mentioned most
     #[arg(long, conflicts_with = "about")]
     key_entities: bool,
-    #[command(flatten)]
-    database: DatabaseArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Maximum distance in relations: 0 to 3
     #[arg(long, default_value_t = 1)]
     hops: u32,
@@ -42,12 +34,12 @@ pub(crate) struct GraphCommand {
     #[command(flatten)]
     timezone: ZoneArgs,
     #[command(flatten)]
-    report: ReportArgs,
+    target: TargetArgs,
 }
 
 impl GraphCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.address()?;
+        let scope = self.target.scope.address()?;
         let zone = self.timezone.zone();
         if !self.key_entities && self.about.iter().all(|text| text.trim().is_empty()) {
             bail!("no entity given: name a person or thing, or use --key-entities");
@@ -58,10 +50,10 @@ impl GraphCommand {
         if let Some(time) = &self.at {
             query = query.at(Timestamp::parse_in(time, &zone)?);
         }
-        let engine = self.database.open_without_indexes().await?;
+        let engine = self.target.open().await?;
         let facts = engine.graph().facts(&scope, &query).await?;
         let has_graph = !facts.entities.is_empty() || engine.graph().store().stats(&scope).await?.records > 0;
-        self.report.print(&facts, || {
+        self.target.report.print(&facts, || {
             if !has_graph {
                 return format!("no graph within {scope}; `memory digest --graph rules` extracts one");
             }

@@ -6,12 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use memory_engine::RecordId;
 
-use crate::{
-    args::{ScopeArgs, StoreArgs},
-    engine_options::EnrichmentArgs,
-    output,
-    report::ReportArgs,
-};
+use crate::{output, target_args::StoreTargetArgs};
 
 /// Restore the records of a `rewind` or `retract`.
 ///
@@ -21,25 +16,19 @@ pub(crate) struct RestoreCommand {
     /// Id of the retraction, as printed by `rewind`, `retract` and `retractions`
     retraction: String,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    enrichment: EnrichmentArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
-    #[command(flatten)]
-    report: ReportArgs,
+    target: StoreTargetArgs,
 }
 
 impl RestoreCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.address()?;
+        let scope = self.target.scope.address()?;
         let Ok(retraction) = self.retraction.parse::<RecordId>() else {
             bail!("'{}' is not the id of a retraction; `memory retractions` lists the ids", self.retraction);
         };
-        let engine = self.store.open_with_any_embedder(self.enrichment.engine_options()?).await?;
+        let engine = self.target.open().await?;
         let count = engine.history().restore(&scope, retraction).await?;
         output::finish_indexing(&engine, &scope.namespace()).await?;
         let report = serde_json::json!({ "restored": count });
-        self.report.print_line(&report, || format!("{} restored", output::counted(count, "record", "records")))
+        self.target.report.print_line(&report, || format!("{} restored", output::counted(count, "record", "records")))
     }
 }

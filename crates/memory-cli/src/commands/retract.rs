@@ -6,12 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use memory_engine::{Scope, history::Retraction};
 
-use crate::{
-    args::{ScopeArgs, StoreArgs},
-    engine_options::EnrichmentArgs,
-    output, records,
-    report::ReportArgs,
-};
+use crate::{output, records, report::ReportArgs, target_args::StoreTargetArgs};
 
 /// Retract wrong records and everything derived from them.
 ///
@@ -22,23 +17,17 @@ pub(crate) struct RetractCommand {
     /// Ids of the records, or their ids in an imported file
     #[arg(required = true)]
     ids: Vec<String>,
-    #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    enrichment: EnrichmentArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Reason, stored with the retraction
     #[arg(long, value_name = "TEXT")]
     reason: String,
     #[command(flatten)]
-    report: ReportArgs,
+    target: StoreTargetArgs,
 }
 
 impl RetractCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.address()?;
-        let engine = self.store.open_with_any_embedder(self.enrichment.engine_options()?).await?;
+        let scope = self.target.scope.address()?;
+        let engine = self.target.open().await?;
         let ids = records::resolve(&engine, &scope, &self.ids, "nothing was retracted").await?;
         let retraction = engine.history().retract(&scope, &ids, &self.reason).await?;
         if retraction.records.is_empty() {
@@ -48,7 +37,7 @@ impl RetractCommand {
             );
         }
         output::finish_indexing(&engine, &scope.namespace()).await?;
-        print(&retraction, &scope, self.report)
+        print(&retraction, &scope, self.target.report)
     }
 }
 

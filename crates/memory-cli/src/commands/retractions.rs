@@ -5,32 +5,24 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use crate::{
-    args::{DatabaseArgs, ScopeArgs},
-    output,
-    report::ReportArgs,
-};
+use crate::{output, target_args::TargetArgs};
 
 /// List the retractions that can be restored, newest first.
 #[derive(Debug, Args)]
 pub(crate) struct RetractionsCommand {
-    #[command(flatten)]
-    database: DatabaseArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Maximum number of retractions
     #[arg(long, short = 'n', default_value_t = 20)]
     limit: usize,
     #[command(flatten)]
-    report: ReportArgs,
+    target: TargetArgs,
 }
 
 impl RetractionsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.scope()?;
-        let engine = self.database.open_without_indexes().await?;
+        let scope = self.target.scope.scope()?;
+        let engine = self.target.open().await?;
         let retractions = engine.history().retractions(&scope, self.limit).await?;
-        self.report.print(&retractions, || {
+        self.target.report.print(&retractions, || {
             if retractions.is_empty() {
                 return format!("no retractions within {scope}");
             }

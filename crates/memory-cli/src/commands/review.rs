@@ -15,10 +15,8 @@ use serde_json::json;
 
 use self::selection::{PendingSelection, SelectionArgs};
 use crate::{
-    args::{DatabaseArgs, ScopeArgs, StoreArgs},
-    engine_options::EnrichmentArgs,
     output, records,
-    report::ReportArgs,
+    target_args::{StoreTargetArgs, TargetArgs},
 };
 
 /// Maximum number of characters of a text, and of its evidence, in the table.
@@ -51,10 +49,6 @@ enum ReviewAction {
 #[derive(Debug, Args)]
 struct ListArgs {
     #[command(flatten)]
-    database: DatabaseArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
-    #[command(flatten)]
     selection: SelectionArgs,
     /// Maximum number of memories
     #[arg(long, short = 'n', default_value_t = 20)]
@@ -65,7 +59,7 @@ struct ListArgs {
     #[arg(long, value_name = "CURSOR")]
     after: Option<Cursor>,
     #[command(flatten)]
-    report: ReportArgs,
+    target: TargetArgs,
 }
 
 #[derive(Debug, Args)]
@@ -73,28 +67,18 @@ struct AcceptArgs {
     #[command(flatten)]
     pending: PendingSelection,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    enrichment: EnrichmentArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
-    #[command(flatten)]
-    report: ReportArgs,
+    target: StoreTargetArgs,
 }
 
 #[derive(Debug, Args)]
 struct RejectArgs {
     #[command(flatten)]
     pending: PendingSelection,
-    #[command(flatten)]
-    database: DatabaseArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Reason, stored with the rejection
     #[arg(long, value_name = "TEXT", default_value = "")]
     reason: String,
     #[command(flatten)]
-    report: ReportArgs,
+    target: TargetArgs,
 }
 
 #[derive(Debug, Args)]
@@ -104,13 +88,7 @@ struct EditArgs {
     /// New text
     text: String,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    enrichment: EnrichmentArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
-    #[command(flatten)]
-    report: ReportArgs,
+    target: StoreTargetArgs,
 }
 
 impl ReviewCommand {
@@ -126,11 +104,11 @@ impl ReviewCommand {
 
 impl ListArgs {
     async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.scope()?;
+        let scope = self.target.scope.scope()?;
         let query = self.selection.query()?.with_limit(self.limit).with_after(self.after);
-        let engine = self.database.open_without_indexes().await?;
+        let engine = self.target.open().await?;
         let page = engine.review().pending(&scope, &query).await?;
-        self.report.print(&page, || self.describe(&page, &scope))
+        self.target.report.print(&page, || self.describe(&page, &scope))
     }
 
     fn describe(&self, page: &ReviewPage, scope: &Scope) -> String {
@@ -175,8 +153,8 @@ fn evidence(pending: &PendingMemory) -> String {
 
 impl AcceptArgs {
     async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.address()?;
-        let engine = self.store.open_with_any_embedder(self.enrichment.engine_options()?).await?;
+        let scope = self.target.scope.address()?;
+        let engine = self.target.open().await?;
         let ids = self.pending.ids(&engine, &scope, "nothing was accepted").await?;
         let report = engine.review().accept(&scope, &ids).await?;
         if let [id, ..] = report.skipped.as_slice()
@@ -186,7 +164,7 @@ impl AcceptArgs {
             bail!("{id} is not pending; `memory review list` lists the memories that wait");
         }
         output::finish_indexing(&engine, &scope.namespace()).await?;
-        self.report.print(&report, || describe_accepted(&report))
+        self.target.report.print(&report, || describe_accepted(&report))
     }
 }
 
@@ -204,15 +182,15 @@ fn describe_accepted(report: &ReviewReport) -> String {
 
 impl RejectArgs {
     async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.address()?;
-        let engine = self.database.open_without_indexes().await?;
+        let scope = self.target.scope.address()?;
+        let engine = self.target.open().await?;
         let ids = self.pending.ids(&engine, &scope, "nothing was rejected").await?;
         let rejection = engine.review().reject(&scope, &ids, &self.reason).await?;
         if rejection.records.is_empty() && !ids.is_empty() {
             bail!("{} is not pending; `memory review list` lists the memories that wait", ids[0]);
         }
         let user = scope.user_name().unwrap_or_default();
-        self.report.print(&rejection, || {
+        self.target.report.print(&rejection, || {
             let count = output::counted(rejection.records.len() as u64, "memory", "memories");
             if rejection.records.is_empty() {
                 return format!("{count} rejected");
@@ -224,13 +202,13 @@ impl RejectArgs {
 
 impl EditArgs {
     async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.address()?;
-        let engine = self.store.open_with_any_embedder(self.enrichment.engine_options()?).await?;
+        let scope = self.target.scope.address()?;
+        let engine = self.target.open().await?;
         let record = find_one(&engine, &scope, &self.id).await?;
         let id = engine.review().accept_edited(&scope, record.id, self.text).await?;
         output::finish_indexing(&engine, &scope.namespace()).await?;
         let text = engine.get(&scope, id).await?.map(|record| record.text).unwrap_or_default();
-        self.report.print_line(&json!({ "id": id, "text": text }), || format!("accepted as {id}: {text}"))
+        self.target.report.print_line(&json!({ "id": id, "text": text }), || format!("accepted as {id}: {text}"))
     }
 }
 

@@ -6,12 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::retract;
-use crate::{
-    args::{ScopeArgs, StoreArgs},
-    engine_options::EnrichmentArgs,
-    output, records,
-    report::ReportArgs,
-};
+use crate::{output, records, target_args::StoreTargetArgs};
 
 /// Retract the last turns of a session and everything derived from them.
 ///
@@ -19,15 +14,9 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct RewindCommand {
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    enrichment: EnrichmentArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
-    #[command(flatten)]
     extent: Extent,
     #[command(flatten)]
-    report: ReportArgs,
+    target: StoreTargetArgs,
 }
 
 #[derive(Debug, Args)]
@@ -43,19 +32,19 @@ struct Extent {
 
 impl RewindCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.conversation()?;
+        let scope = self.target.scope.conversation()?;
         let extent = match (self.extent.last, self.extent.to) {
             (Some(last), _) => memory_engine::history::Rewind::Last(last.get()),
             (None, Some(sequence)) => memory_engine::history::Rewind::To(sequence),
             (None, None) => bail!("no turns given; add --last N or --to SEQUENCE"),
         };
-        let engine = self.store.open_with_any_embedder(self.enrichment.engine_options()?).await?;
+        let engine = self.target.open().await?;
         let retraction = engine.history().rewind(&scope, extent).await?;
         if retraction.records.is_empty() {
             records::require_records_at(&engine, &scope).await?;
             bail!("nothing to retract at {scope}; --to retracts records with a greater sequence number");
         }
         output::finish_indexing(&engine, &scope.namespace()).await?;
-        retract::print(&retraction, &scope, self.report)
+        retract::print(&retraction, &scope, self.target.report)
     }
 }

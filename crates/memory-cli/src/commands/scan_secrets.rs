@@ -10,12 +10,7 @@ use memory_engine::{
 };
 use serde_json::json;
 
-use crate::{
-    args::{ScopeArgs, StoreArgs},
-    engine_options::EnrichmentArgs,
-    output,
-    report::ReportArgs,
-};
+use crate::{output, target_args::StoreTargetArgs};
 
 /// Find secrets in stored records, and mask them.
 ///
@@ -24,12 +19,6 @@ use crate::{
 /// changed text are removed, and derived again if --digest or --graph is set.
 #[derive(Debug, Args)]
 pub(crate) struct ScanSecretsCommand {
-    #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    enrichment: EnrichmentArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Category to look for; repeatable
     ///
     /// key, password, private_key, connection_string, card, bank_account, identity, email or phone. Default: those that
@@ -40,37 +29,37 @@ pub(crate) struct ScanSecretsCommand {
     #[arg(long)]
     redact: bool,
     #[command(flatten)]
-    report: ReportArgs,
+    target: StoreTargetArgs,
 }
 
 impl ScanSecretsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.scope()?;
+        let scope = self.target.scope.scope()?;
         let engine = match self.redact {
-            true => self.store.open_with(self.enrichment.engine_options()?).await?,
-            false => self.store.database.open_without_indexes().await?,
+            true => self.target.store.open_with(self.target.enrichment.engine_options()?).await?,
+            false => self.target.store.database.open_without_indexes().await?,
         };
         let report = self.scan(&engine).await?;
         if self.redact {
             output::finish_indexing(&engine, &scope).await?;
         }
-        self.report.print_line(&report, || text_of(&report))
+        self.target.report.print_line(&report, || text_of(&report))
     }
 
     async fn scan(&self, engine: &MemoryEngine) -> Result<SecretReport> {
-        let scope = self.scope.scope()?;
+        let scope = self.target.scope.scope()?;
         let total = engine.stats(&scope).await?.records;
         let bar = output::progress(total, "scanning {wide_bar} {pos}/{len} records {eta}");
         let mut scan = engine.screening().scan(&scope).redact(self.redact);
         let categories = match self.category.is_empty() {
-            true => self.enrichment.screening.policy()?.screened_categories(),
+            true => self.target.enrichment.screening.policy()?.screened_categories(),
             false => self.category.clone(),
         };
         // With the screening off, the scan looks for credentials.
         if !categories.is_empty() {
             scan = scan.categories(categories);
         }
-        let is_json = self.report.json;
+        let is_json = self.target.report.json;
         let scan = scan.on_progress({
             let bar = bar.clone();
             move |report| {

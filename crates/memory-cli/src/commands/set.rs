@@ -7,11 +7,7 @@ use clap::{ArgGroup, Args};
 use memory_engine::{Timestamp, retention::RecordPatch};
 
 use crate::{
-    args::{DatabaseArgs, ScopeArgs, ZoneArgs},
-    engine_options::EngineOptions,
-    output, records,
-    report::ReportArgs,
-    screening::ScreeningArgs,
+    args::ZoneArgs, engine_options::EngineOptions, output, records, screening::ScreeningArgs, target_args::TargetArgs,
     time_to_live::TimeToLive,
 };
 
@@ -26,11 +22,7 @@ pub(crate) struct SetCommand {
     #[arg(required = true)]
     ids: Vec<String>,
     #[command(flatten)]
-    database: DatabaseArgs,
-    #[command(flatten)]
     screening: ScreeningArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Pin the records
     #[arg(long, group = "change", conflicts_with = "unpin")]
     pin: bool,
@@ -52,15 +44,15 @@ pub(crate) struct SetCommand {
     #[command(flatten)]
     timezone: ZoneArgs,
     #[command(flatten)]
-    report: ReportArgs,
+    target: TargetArgs,
 }
 
 impl SetCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.address()?;
+        let scope = self.target.scope.address()?;
         // The changed record is stored again, and screened like every record.
         let options = EngineOptions { screening: Some(self.screening.policy()?), ..EngineOptions::default() };
-        let engine = self.database.open_without_indexes_with(options).await?;
+        let engine = self.target.database.open_without_indexes_with(options).await?;
         let mut patch = RecordPatch::default();
         if self.pin || self.unpin {
             patch = patch.pinned(self.pin);
@@ -84,7 +76,7 @@ impl SetCommand {
         }
         let ids = records::resolve(&engine, &scope, &self.ids, "nothing was changed").await?;
         let changed = engine.patch(&scope, &ids, patch).await?;
-        self.report.print(&serde_json::json!({ "changed": changed }), || {
+        self.target.report.print(&serde_json::json!({ "changed": changed }), || {
             format!("{} changed", output::counted(changed, "record", "records"))
         })
     }

@@ -6,29 +6,19 @@ use anyhow::Result;
 use clap::Args;
 use memory_engine::{Clock, Job, Scope, SystemClock, Timestamp, admin::EmbeddingVersions};
 
-use crate::{
-    args::{DatabaseArgs, ScopeArgs},
-    dead_letters,
-    fact_source::LatestFact,
-    output,
-    report::ReportArgs,
-};
+use crate::{dead_letters, fact_source::LatestFact, output, target_args::TargetArgs};
 
 /// Count records, queued jobs and failed jobs.
 #[derive(Debug, Args)]
 pub(crate) struct StatsCommand {
     #[command(flatten)]
-    database: DatabaseArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
-    #[command(flatten)]
-    report: ReportArgs,
+    target: TargetArgs,
 }
 
 impl StatsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let scope = self.scope.scope()?;
-        let engine = self.database.open_without_indexes().await?;
+        let scope = self.target.scope.scope()?;
+        let engine = self.target.open().await?;
         let stats = engine.stats(&scope).await?;
         let reasons = dead_letters::reasons(&engine, &scope).await?;
         let now = SystemClock.now();
@@ -40,7 +30,7 @@ impl StatsCommand {
         report["given_up_because"] = serde_json::to_value(&reasons)?;
         let waited = stats.waiting_since.iter().map(|(job, since)| (job, now.since(*since).as_secs_f64()));
         report["waited_seconds"] = serde_json::to_value(waited.collect::<BTreeMap<_, _>>())?;
-        self.report.print(&report, || {
+        self.target.report.print(&report, || {
             let latest_fact = latest_fact.as_ref().map(LatestFact::describe);
             describe(&stats, &scope, now, versions.as_ref(), &reasons, latest_fact)
         })

@@ -1,13 +1,11 @@
 //! `memory synonyms`.
 
-mod groups;
 mod suggest;
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use groups::GroupArgs;
 use memory_engine::{
     MemoryEngine, Scope,
     synonyms::{SEED, SynonymGroup, SynonymStoreExt, groups_from_toml},
@@ -15,7 +13,7 @@ use memory_engine::{
 use serde_json::json;
 use suggest::Suggest;
 
-use crate::{args::StoreArgs, embedder::EmbedderArgs, engine_options::EngineOptions, output};
+use crate::{args::StoreArgs, embedder::EmbedderArgs, engine_options::EngineOptions, output, target_args::TargetArgs};
 
 /// Manage synonyms: words with the same meaning.
 ///
@@ -30,7 +28,7 @@ pub(crate) struct SynonymsCommand {
 #[derive(Debug, Subcommand)]
 enum SynonymsAction {
     /// List the groups of the tenant, and with --user also those of this user
-    List(GroupArgs),
+    List(TargetArgs),
     /// Add words to a group, which is created if it does not exist
     Add {
         /// Main term of the group
@@ -42,7 +40,7 @@ enum SynonymsAction {
         #[arg(long)]
         category: Option<String>,
         #[command(flatten)]
-        groups: GroupArgs,
+        groups: TargetArgs,
         #[command(flatten)]
         embedder: EmbedderArgs,
     },
@@ -52,7 +50,7 @@ enum SynonymsAction {
         #[arg(required = true)]
         terms: Vec<String>,
         #[command(flatten)]
-        groups: GroupArgs,
+        groups: TargetArgs,
     },
     /// Import groups from a TOML file
     ///
@@ -65,7 +63,7 @@ enum SynonymsAction {
         #[arg(long)]
         seed: bool,
         #[command(flatten)]
-        groups: GroupArgs,
+        groups: TargetArgs,
         #[command(flatten)]
         embedder: EmbedderArgs,
     },
@@ -78,7 +76,7 @@ enum SynonymsAction {
         /// Second word
         b: String,
         #[command(flatten)]
-        groups: GroupArgs,
+        groups: TargetArgs,
     },
     /// Reject a suggested pair for good
     Reject {
@@ -87,7 +85,7 @@ enum SynonymsAction {
         /// Second word
         b: String,
         #[command(flatten)]
-        groups: GroupArgs,
+        groups: TargetArgs,
     },
 }
 
@@ -102,13 +100,13 @@ impl SynonymsCommand {
             SynonymsAction::Import { file, seed, groups, embedder } => import(&groups, embedder, file, seed).await,
             SynonymsAction::Suggest(suggest) => suggest.run().await,
             SynonymsAction::Accept { a, b, groups } => {
-                let engine = groups.database.open_without_indexes().await?;
-                let group = engine.settings().synonyms().store().accept(&groups.scope()?, &a, &b).await?;
+                let engine = groups.open().await?;
+                let group = engine.settings().synonyms().store().accept(&owner(&groups)?, &a, &b).await?;
                 groups.report.print(&group, || format!("synonyms from now on: {}", joined_words(&group)))
             }
             SynonymsAction::Reject { a, b, groups } => {
-                let engine = groups.database.open_without_indexes().await?;
-                engine.settings().synonyms().store().reject(&groups.scope()?, &a, &b).await?;
+                let engine = groups.open().await?;
+                engine.settings().synonyms().store().reject(&owner(&groups)?, &a, &b).await?;
                 let text = format!("'{a}' and '{b}' will not be suggested again");
                 groups.report.print(&json!({ "rejected": [a, b] }), || text)
             }
@@ -116,13 +114,18 @@ impl SynonymsCommand {
     }
 }
 
+/// Returns the owner of the groups: the tenant, or one user.
+fn owner(args: &TargetArgs) -> Result<Scope> {
+    Ok(args.scope.scope()?.namespace())
+}
+
 fn joined_words(group: &SynonymGroup) -> String {
     group.words().collect::<Vec<_>>().join(", ")
 }
 
-async fn list(args: &GroupArgs) -> Result<ExitCode> {
-    let scope = args.scope()?;
-    let engine = args.database.open_without_indexes().await?;
+async fn list(args: &TargetArgs) -> Result<ExitCode> {
+    let scope = owner(args)?;
+    let engine = args.open().await?;
     let mut groups = owned_groups(&engine, &Scope::tenant_wide(scope.tenant())?, None).await?;
     if let Some(user) = scope.user_name() {
         groups.extend(owned_groups(&engine, &scope, Some(user)).await?);
@@ -160,13 +163,13 @@ async fn owned_groups(
 }
 
 async fn add(
-    args: &GroupArgs,
+    args: &TargetArgs,
     embedder: EmbedderArgs,
     term: String,
     words: Vec<String>,
     category: Option<String>,
 ) -> Result<ExitCode> {
-    let scope = args.scope()?;
+    let scope = owner(args)?;
     let mut group = SynonymGroup::new(term, Vec::<String>::new());
     // Validated before a database is created.
     SynonymGroup::new(&group.term, &words).with_category(category.as_deref().unwrap_or("general")).validate()?;
@@ -186,9 +189,9 @@ async fn add(
     args.report.print(&group, || format!("synonyms from now on: {}", joined_words(&group)))
 }
 
-async fn remove(args: &GroupArgs, terms: &[String]) -> Result<ExitCode> {
-    let scope = args.scope()?;
-    let engine = args.database.open_without_indexes().await?;
+async fn remove(args: &TargetArgs, terms: &[String]) -> Result<ExitCode> {
+    let scope = owner(args)?;
+    let engine = args.open().await?;
     let store = engine.settings().synonyms().store();
     let known: Vec<String> = store.list(&scope).await?.iter().map(SynonymGroup::key).collect();
     let unknown: Vec<&str> = terms
@@ -208,8 +211,8 @@ async fn remove(args: &GroupArgs, terms: &[String]) -> Result<ExitCode> {
     })
 }
 
-async fn import(args: &GroupArgs, embedder: EmbedderArgs, file: Option<PathBuf>, seed: bool) -> Result<ExitCode> {
-    let scope = args.scope()?;
+async fn import(args: &TargetArgs, embedder: EmbedderArgs, file: Option<PathBuf>, seed: bool) -> Result<ExitCode> {
+    let scope = owner(args)?;
     let groups = match file {
         None if seed => groups_from_toml(SEED)?,
         None => bail!("no groups given; name a TOML file, or add --seed for the bundled groups"),

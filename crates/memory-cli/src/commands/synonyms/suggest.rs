@@ -11,8 +11,7 @@ use memory_engine::{
 };
 use serde_json::json;
 
-use super::groups::GroupArgs;
-use crate::{args::StoreArgs, embedder::EmbedderArgs, output, records::PAGE_RECORDS};
+use crate::{args::StoreArgs, embedder::EmbedderArgs, output, records::PAGE_RECORDS, target_args::TargetArgs};
 
 /// Minimum semantic weight of an embedder whose similarity shows meaning rather than spelling.
 const MIN_SEMANTIC_WEIGHT: f64 = 0.5;
@@ -32,16 +31,16 @@ pub(super) struct Suggest {
     #[arg(long, default_value_t = 20_000, value_name = "NUMBER")]
     records: usize,
     #[command(flatten)]
-    groups: GroupArgs,
-    #[command(flatten)]
     embedder: EmbedderArgs,
+    #[command(flatten)]
+    target: TargetArgs,
 }
 
 impl Suggest {
     pub(super) async fn run(self) -> Result<ExitCode> {
         // Texts are read from the whole scope; decisions are stored for its user or tenant.
-        let scope = self.groups.within.scope()?;
-        let engine = StoreArgs::new(self.groups.database.clone(), self.embedder.clone()).open().await?;
+        let scope = self.target.scope.scope()?;
+        let engine = StoreArgs::new(self.target.database.clone(), self.embedder.clone()).open().await?;
         let records = self.records(&engine, &scope).await?;
         let texts: Vec<SourceText<'_>> = records.iter().map(SourceText::of).collect();
         let mut suggester = Suggester::default().with_limit(self.limit);
@@ -56,7 +55,7 @@ impl Suggest {
             first.and_then(|id| texts.iter().find(|known| known.id == *id)).map(|known| known.text).unwrap_or_default()
         };
         let line = |s: &Suggestion| json!({ "pair": s.pair, "evidence": s.evidence, "example": example(s) });
-        self.groups.report.print(&found.iter().map(line).collect::<Vec<_>>(), || {
+        self.target.report.print(&found.iter().map(line).collect::<Vec<_>>(), || {
             if found.is_empty() {
                 let records = output::counted(texts.len() as u64, "record", "records");
                 return format!("no synonyms suggested from {records} within {scope}");
