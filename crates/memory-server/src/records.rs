@@ -1,12 +1,7 @@
 //! Changes of records under `/api/records`: pins, importance, expiry, corrections, and retractions that can be
 //! restored.
 
-mod core;
-mod edit;
-mod patch;
-mod restore;
-mod retract;
-mod retractions;
+mod api;
 
 use axum::routing::post;
 use memory_engine::{MemoryEngine, Result, review::ReviewPolicy};
@@ -58,7 +53,7 @@ pub(crate) fn build(config: &Config, engine: &MemoryEngine, _: Variables<'_>) ->
 }
 
 fn routes(corrects: bool) -> Routes<MemoryEngine> {
-    let correct = if corrects { post(edit::edit) } else { post(edit::refuse) };
+    let correct = if corrects { post(api::edit) } else { post(api::refuse) };
     let patch = ApiOperation::new("patchRecords", "Pins records, or sets their importance or expiry.");
     let edit = ApiOperation::new("editRecord", "Corrects the text of a record. A fact is superseded by a new one.");
     let retract = ApiOperation::new("retractRecords", "Retracts records and everything derived from them.");
@@ -66,22 +61,18 @@ fn routes(corrects: bool) -> Routes<MemoryEngine> {
     let list = ApiOperation::new("listRetractions", "Lists the retractions that can be restored, the latest first.");
     let core = ApiOperation::new("showCore", "Lists the memories that the prompt of every message has.");
     Routes::new("records", "Pins, importance, expiry, corrections and retractions of records.")
-        .post("/api/records/patch", patch::patch, patch.body::<patch::PatchRequest>().answer::<patch::PatchReply>())
-        .route("post", "/api/records/edit", correct, edit.body::<edit::EditRequest>().answer::<edit::EditReply>())
+        .post("/api/records/patch", api::patch, patch.body::<api::PatchRequest>().answer::<api::PatchReply>())
+        .route("post", "/api/records/edit", correct, edit.body::<api::EditRequest>().answer::<api::EditReply>())
         .post(
             "/api/records/retract",
-            retract::retract,
-            retract.body::<retract::RetractRequest>().answer::<retract::RetractionReply>(),
+            api::retract,
+            retract.body::<api::RetractRequest>().answer::<api::RetractionReply>(),
         )
-        .post(
-            "/api/records/restore",
-            restore::restore,
-            restore.body::<restore::RestoreRequest>().answer::<restore::RestoreReply>(),
-        )
-        .get("/api/records/core", core::core, core.query::<core::CoreQuery>().answer::<core::CoreReply>())
+        .post("/api/records/restore", api::restore, restore.body::<api::RestoreRequest>().answer::<api::RestoreReply>())
+        .get("/api/records/core", api::show_core, core.query::<api::CoreQuery>().answer::<api::CoreReply>())
         .get(
             "/api/records/retractions",
-            retractions::retractions,
-            list.query::<retractions::RetractionsQuery>().answer::<retractions::RetractionsReply>(),
+            api::list_retractions,
+            list.query::<api::RetractionsQuery>().answer::<api::RetractionsReply>(),
         )
 }
