@@ -13,7 +13,7 @@ use crate::{
     access::{Access, Owner},
     config::{Config, Variables},
     fault::Fault,
-    openapi::{ApiOperation, Routes},
+    openapi::{Routes, table},
     part::ServerPart,
     request::{OwnerName, UrlQuery, check_limit},
     server::Server,
@@ -118,11 +118,13 @@ pub(crate) fn build(_: &Config, engine: &MemoryEngine, _: Variables<'_>) -> Resu
 }
 
 fn routes() -> Routes<MemoryEngine> {
-    let list = ApiOperation::new("auditEntries", "Lists entries of the audit log within a scope.");
-    let verify = ApiOperation::new("auditVerify", "Verifies the audit log of the tenant. Needs a key for all users.");
-    Routes::new("audit", "Who changed, deleted or exported which records, and when.")
-        .get("/api/audit", entries, list.query::<EntriesQuery>().answer::<EntriesAnswer>())
-        .get("/api/audit/verify", verification, verify.query::<VerifyQuery>().answer::<VerifyAnswer>())
+    table! {
+        Routes::new("audit", "Who changed, deleted or exported which records, and when.");
+        get "/api/audit" => entries, "auditEntries",
+            "Lists entries of the audit log within a scope.", query EntriesQuery => EntriesAnswer;
+        get "/api/audit/verify" => verification, "auditVerify",
+            "Verifies the audit log of the tenant. Needs a key for all users.", query VerifyQuery => VerifyAnswer;
+    }
 }
 
 async fn entries(

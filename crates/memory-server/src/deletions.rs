@@ -10,7 +10,7 @@ use memory_engine::{Error, ErrorKind, MemoryEngine, Result, certificate::Certifi
 use self::state::DeletionsState;
 use crate::{
     config::{Config, Variables},
-    openapi::{ApiOperation, Routes},
+    openapi::{Routes, table},
     part::ServerPart,
     request::OwnerNames,
     server::Server,
@@ -72,28 +72,17 @@ pub(crate) fn build(config: &Config, engine: &MemoryEngine, variable: Variables<
 }
 
 fn routes() -> Routes<DeletionsState> {
-    let routes = Routes::new("deletions", "Deletes records, searches for their traces, and certifies both.");
-    let show = "Says whether deletions are certified.";
-    let delete = "Deletes records. With a key, searches the store for their traces, and returns a signed certificate.";
-    let standing = "Lists the texts that are kept out of the records of an owner.";
-    let verify = "Verifies a certificate, and compares it with the store.";
-    routes
-        .get("/api/deletions", api::show, ApiOperation::new("showDeletions", show).answer::<api::DeletionsInfo>())
-        .post(
-            "/api/deletions",
-            api::delete,
-            ApiOperation::new("certifyDeletion", delete).body::<api::DeletionRequest>().answer::<api::DeletionReply>(),
-        )
-        .get(
-            "/api/deletions/standing",
-            api::list_standing,
-            ApiOperation::new("listStandingDeletions", standing).query::<OwnerNames>().answer::<api::StandingReply>(),
-        )
-        .post(
-            "/api/deletions/verify",
-            api::verify,
-            ApiOperation::new("verifyDeletion", verify)
-                .body::<api::CertificateBody>()
-                .answer::<api::VerificationReply>(),
-        )
+    table! {
+        Routes::new("deletions", "Deletes records, searches for their traces, and certifies both.");
+        get "/api/deletions" => api::show, "showDeletions",
+            "Says whether deletions are certified." => api::DeletionsInfo;
+        post "/api/deletions" => api::delete, "certifyDeletion",
+            "Deletes records. With a key, searches the store for their traces, and returns a signed certificate.",
+            body api::DeletionRequest => api::DeletionReply;
+        get "/api/deletions/standing" => api::list_standing, "listStandingDeletions",
+            "Lists the texts that are kept out of the records of an owner.", query OwnerNames => api::StandingReply;
+        post "/api/deletions/verify" => api::verify, "verifyDeletion",
+            "Verifies a certificate, and compares it with the store.",
+            body api::CertificateBody => api::VerificationReply;
+    }
 }

@@ -12,9 +12,7 @@ mod schema;
 use axum::{Router, body::Bytes, routing::get};
 
 pub(crate) use operation::ApiOperation;
-#[cfg(any(feature = "mem0", feature = "debug"))]
-pub(crate) use routes::table;
-pub(crate) use routes::{Routes, Section};
+pub(crate) use routes::{Routes, Section, table};
 
 /// Returns the route `GET /openapi.json`: the document of these sections. It needs no key and contains no secret.
 pub(crate) fn router(sections: &[Section]) -> Router {

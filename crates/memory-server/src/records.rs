@@ -8,7 +8,7 @@ use memory_engine::{MemoryEngine, Result, review::ReviewPolicy};
 
 use crate::{
     config::{Config, Variables},
-    openapi::{ApiOperation, Routes},
+    openapi::{ApiOperation, Routes, table},
     part::ServerPart,
     server::Server,
 };
@@ -54,25 +54,21 @@ pub(crate) fn build(config: &Config, engine: &MemoryEngine, _: Variables<'_>) ->
 
 fn routes(corrects: bool) -> Routes<MemoryEngine> {
     let correct = if corrects { post(api::edit) } else { post(api::refuse) };
-    let patch = ApiOperation::new("patchRecords", "Pins records, or sets their importance or expiry.");
     let edit = ApiOperation::new("editRecord", "Corrects the text of a record. A fact is superseded by a new one.");
-    let retract = ApiOperation::new("retractRecords", "Retracts records and everything derived from them.");
-    let restore = ApiOperation::new("restoreRetraction", "Restores the records of a retraction.");
-    let list = ApiOperation::new("listRetractions", "Lists the retractions that can be restored, the latest first.");
-    let core = ApiOperation::new("showCore", "Lists the memories that the prompt of every message has.");
-    Routes::new("records", "Pins, importance, expiry, corrections and retractions of records.")
-        .post("/api/records/patch", api::patch, patch.body::<api::PatchRequest>().answer::<api::PatchReply>())
-        .route("post", "/api/records/edit", correct, edit.body::<api::EditRequest>().answer::<api::EditReply>())
-        .post(
-            "/api/records/retract",
-            api::retract,
-            retract.body::<api::RetractRequest>().answer::<api::RetractionReply>(),
-        )
-        .post("/api/records/restore", api::restore, restore.body::<api::RestoreRequest>().answer::<api::RestoreReply>())
-        .get("/api/records/core", api::show_core, core.query::<api::CoreQuery>().answer::<api::CoreReply>())
-        .get(
-            "/api/records/retractions",
-            api::list_retractions,
-            list.query::<api::RetractionsQuery>().answer::<api::RetractionsReply>(),
-        )
+    let edit = edit.body::<api::EditRequest>().answer::<api::EditReply>();
+    let routes = Routes::new("records", "Pins, importance, expiry, corrections and retractions of records.");
+    table! {
+        routes.route("post", "/api/records/edit", correct, edit);
+        post "/api/records/patch" => api::patch, "patchRecords",
+            "Pins records, or sets their importance or expiry.", body api::PatchRequest => api::PatchReply;
+        post "/api/records/retract" => api::retract, "retractRecords",
+            "Retracts records and everything derived from them.", body api::RetractRequest => api::RetractionReply;
+        post "/api/records/restore" => api::restore, "restoreRetraction",
+            "Restores the records of a retraction.", body api::RestoreRequest => api::RestoreReply;
+        get "/api/records/core" => api::show_core, "showCore",
+            "Lists the memories that the prompt of every message has.", query api::CoreQuery => api::CoreReply;
+        get "/api/records/retractions" => api::list_retractions, "listRetractions",
+            "Lists the retractions that can be restored, the latest first.",
+            query api::RetractionsQuery => api::RetractionsReply;
+    }
 }

@@ -28,22 +28,21 @@ pub(crate) struct Routes<S> {
     section: Section,
 }
 
-/// Adds routes to a table, one row each: method, path, handler, id, summary, query parameters, body, answer.
-#[cfg(any(feature = "mem0", feature = "debug"))]
+/// Adds routes to a table, one row each: method, path, handler, id, summary, request headers, query parameters, body,
+/// answer.
 macro_rules! table {
     ($routes:expr; $(
         $method:ident $path:literal => $handler:expr, $id:literal, $summary:literal
-            $(, query $query:ty)* $(, body $body:ty)? => $answer:ty;
+            $(, headers $headers:ty)? $(, query $query:ty)* $(, body $body:ty)? => $answer:ty;
     )*) => {
         $routes$(.$method(
             $path,
             $handler,
             $crate::openapi::operation::ApiOperation::new($id, $summary)
-                $(.query::<$query>())* $(.body::<$body>())? .answer::<$answer>(),
+                $(.headers::<$headers>())? $(.query::<$query>())* $(.body::<$body>())? .answer::<$answer>(),
         ))*
     };
 }
-#[cfg(any(feature = "mem0", feature = "debug"))]
 pub(crate) use table;
 
 impl Section {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     fault::Fault,
-    openapi::{ApiOperation, Routes},
+    openapi::{Routes, table},
     request::{MAX_IDS, OwnerNames, OwnerQuery, check_limit, non_empty, owner_params, parse_body},
 };
 
@@ -18,19 +18,17 @@ const MAX_LIMIT: usize = 500;
 const DEFAULT_LIMIT: usize = 100;
 
 pub(super) fn routes() -> Routes<MemoryEngine> {
-    let list = ApiOperation::new("listPending", "Lists the memories that wait for a review, oldest first.");
-    let accept = ApiOperation::new("acceptPending", "Accepts memories: searches find them from now on.");
-    let reject = ApiOperation::new("rejectPending", "Rejects memories. They can be restored.");
-    let edit = ApiOperation::new("editPending", "Accepts a memory with another text.");
-    Routes::new("review", "The review of memories before they count.")
-        .get("/api/review", list_pending, list.query::<ListParams>().answer::<PendingPage>())
-        .post("/api/review/accept", accept_pending, accept.query::<OwnerNames>().body::<Ids>().answer::<Accepted>())
-        .post(
-            "/api/review/reject",
-            reject_pending,
-            reject.query::<OwnerNames>().body::<Rejection>().answer::<Rejected>(),
-        )
-        .post("/api/review/edit", edit_pending, edit.query::<OwnerNames>().body::<NewText>().answer::<Edited>())
+    table! {
+        Routes::new("review", "The review of memories before they count.");
+        get "/api/review" => list_pending, "listPending",
+            "Lists the memories that wait for a review, oldest first.", query ListParams => PendingPage;
+        post "/api/review/accept" => accept_pending, "acceptPending",
+            "Accepts memories: searches find them from now on.", query OwnerNames, body Ids => Accepted;
+        post "/api/review/reject" => reject_pending, "rejectPending",
+            "Rejects memories. They can be restored.", query OwnerNames, body Rejection => Rejected;
+        post "/api/review/edit" => edit_pending, "editPending",
+            "Accepts a memory with another text.", query OwnerNames, body NewText => Edited;
+    }
 }
 
 owner_params! {

@@ -19,39 +19,28 @@ use crate::{
     access::Access,
     fault::Fault,
     headers::UserHeader,
-    openapi::{ApiOperation, Routes},
+    openapi::{ApiOperation, Routes, table},
     request::{UrlQuery, parse_body},
 };
 
 pub(super) fn routes() -> Routes<Arc<ToolsState>> {
     let operation = |id, summary| ApiOperation::new(id, summary).headers::<UserHeader>();
     let put = operation("putItem", "Writes an item, in place of an earlier one with the same namespace and key.");
-    let get = operation("getItem", "Returns an item.").query::<ItemAddress>().answer::<ItemAnswer>();
-    let delete = operation("deleteItem", "Deletes an item for good.");
-    let search = operation("searchItems", "Searches items: best first with a query, else those written last first.");
-    let namespaces = operation("listNamespaces", "Lists the namespaces of all items.");
-    Routes::new("items", "LangGraph's store on the memory of a user.")
-        .put(
-            "/store/items",
-            put_item,
-            put.body::<NewItem>().status("204", "The item is written.").response::<WaitingItem>(
-                "202",
-                "The item waits until a person accepts it.",
-                "application/json",
-            ),
-        )
-        .get("/store/items", get_item, get)
-        .delete(
-            "/store/items",
-            delete_item,
-            delete.body::<ItemName>().status("204", "The item is deleted, or missing."),
-        )
-        .post("/store/items/search", search_items, search.query::<UserQuery>().body::<Search>().answer::<Items>())
-        .post(
-            "/store/namespaces",
-            list_namespaces,
-            namespaces.query::<UserQuery>().body::<Search>().answer::<Namespaces>(),
-        )
+    let put = put.body::<NewItem>().status("204", "The item is written.");
+    let put = put.response::<WaitingItem>("202", "The item waits until a person accepts it.", "application/json");
+    let delete = operation("deleteItem", "Deletes an item for good.").body::<ItemName>();
+    let delete = delete.status("204", "The item is deleted, or missing.");
+    let routes = Routes::new("items", "LangGraph's store on the memory of a user.");
+    table! {
+        routes.put("/store/items", put_item, put).delete("/store/items", delete_item, delete);
+        get "/store/items" => get_item, "getItem",
+            "Returns an item.", headers UserHeader, query ItemAddress => ItemAnswer;
+        post "/store/items/search" => search_items, "searchItems",
+            "Searches items: best first with a query, else those written last first.",
+            headers UserHeader, query UserQuery, body Search => Items;
+        post "/store/namespaces" => list_namespaces, "listNamespaces",
+            "Lists the namespaces of all items.", headers UserHeader, query UserQuery, body Search => Namespaces;
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -13,18 +13,18 @@ use crate::{
     access::Access,
     fault::Fault,
     headers::UserHeader,
-    openapi::{ApiOperation, Routes},
+    openapi::{Routes, table},
     request::{UrlQuery, parse_body},
 };
 
 pub(super) fn routes() -> Routes<Arc<ToolsState>> {
-    let call = ApiOperation::new(
-        "memoryTool",
-        "Executes a command of Anthropic's memory tool (memory_20250818): view, create, str_replace, insert, delete or \
-         rename.",
-    );
-    let call = call.query::<UserQuery>().headers::<UserHeader>().body::<Map<String, Value>>().answer::<ToolAnswer>();
-    Routes::new("memory tool", "Anthropic's memory tool on the memory of a user.").post("/v1/memory-tool", handle, call)
+    table! {
+        Routes::new("memory tool", "Anthropic's memory tool on the memory of a user.");
+        post "/v1/memory-tool" => handle, "memoryTool",
+            "Executes a command of Anthropic's memory tool (memory_20250818): view, create, str_replace, insert, \
+             delete or rename.",
+            headers UserHeader, query UserQuery, body Map<String, Value> => ToolAnswer;
+    }
 }
 
 /// The content of a `tool_result` block.

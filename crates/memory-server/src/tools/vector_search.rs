@@ -16,7 +16,7 @@ use super::state::ToolsState;
 use crate::{
     access::{Access, Owner},
     fault::Fault,
-    openapi::{ApiOperation, Routes},
+    openapi::{Routes, table},
     request::parse_body,
 };
 
@@ -32,16 +32,12 @@ const DEFAULT_RESULTS: usize = 10;
 const MAX_RESULTS: usize = 50;
 
 pub(super) fn routes() -> Routes<Arc<ToolsState>> {
-    let search = ApiOperation::new(
-        "vectorStoreSearch",
-        "Searches the memory of a user, whose name is the id of the vector store, in the format of OpenAI's API.",
-    );
-    let search = search.body::<Search>().answer::<Page>();
-    Routes::new("vector stores", "The search of OpenAI's vector stores.").post(
-        "/v1/vector_stores/{id}/search",
-        handle,
-        search,
-    )
+    table! {
+        Routes::new("vector stores", "The search of OpenAI's vector stores.");
+        post "/v1/vector_stores/{id}/search" => handle, "vectorStoreSearch",
+            "Searches the memory of a user, whose name is the id of the vector store, in the format of OpenAI's API.",
+            body Search => Page;
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]
