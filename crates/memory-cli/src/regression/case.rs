@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use memory_engine::{Filter, RecallQuery, Scope, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::regression::expectation::{Expectation, Prohibition};
+use crate::regression::expectation::RecordRule;
 
 /// The result on which a case has expectations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -59,8 +59,8 @@ pub(crate) struct TestCase {
     pub(crate) round: u64,
     /// Folder of the companion. `None`: the bundled example.
     pub(crate) pack: Option<PathBuf>,
-    pub(crate) expect: Vec<Expectation>,
-    pub(crate) forbid: Vec<Prohibition>,
+    pub(crate) expect: Vec<RecordRule>,
+    pub(crate) forbid: Vec<RecordRule>,
     /// True if nothing may be relevant.
     pub(crate) abstain: bool,
 }

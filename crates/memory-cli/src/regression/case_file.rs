@@ -206,6 +206,10 @@ fn check_expectations(table: &CaseTable, target: Target, limit: usize) -> Result
     if table.expect.is_empty() && table.forbid.is_empty() && !table.abstain {
         bail!("it expects nothing; add expect = [\"…\"], forbid = [\"…\"] or abstain = true");
     }
+    ensure!(
+        table.forbid.iter().all(|prohibition| prohibition.rank.is_none()),
+        "rank applies to expect only; remove it from forbid"
+    );
     if target != Target::Search {
         let has_rank = table.expect.iter().any(|expectation| expectation.rank.is_some());
         let has_relevant = table.expect.iter().any(|expectation| expectation.relevant.is_some())

@@ -4,7 +4,7 @@ use memory_engine::{Recall, RecallHit};
 
 use crate::regression::{
     case::TestCase,
-    expectation::{Expectation, Prohibition},
+    expectation::RecordRule,
     observation::{Observation, ObservedBlock},
     outcome::{CaseFailure, FailureKind, excerpt},
 };
@@ -46,7 +46,7 @@ pub(crate) fn evaluate(case: &TestCase, observation: &Observation) -> Vec<CaseFa
 }
 
 /// Returns the reason why no hit meets the expectation; `None` if one does.
-fn missing_hit(expectation: &Expectation, limit: usize, recall: &Recall) -> Option<String> {
+fn missing_hit(expectation: &RecordRule, limit: usize, recall: &Recall) -> Option<String> {
     let rank = expectation.rank.unwrap_or(limit);
     let needs_relevance = expectation.relevant.unwrap_or(true);
     let is_met = |hit: &RecallHit, place: usize| place <= rank && (hit.relevant || !needs_relevance);
@@ -70,7 +70,7 @@ fn missing_hit(expectation: &Expectation, limit: usize, recall: &Recall) -> Opti
 }
 
 /// Returns the place of a hit that breaks the rule, if there is one.
-fn unwanted_hit(prohibition: &Prohibition, recall: &Recall) -> Option<String> {
+fn unwanted_hit(prohibition: &RecordRule, recall: &Recall) -> Option<String> {
     let only_relevant = prohibition.relevant.unwrap_or(false);
     let mut hits = recall.hits.iter().zip(1..);
     let (hit, place) =
@@ -79,13 +79,13 @@ fn unwanted_hit(prohibition: &Prohibition, recall: &Recall) -> Option<String> {
     Some(format!("is hit {place} ({relevant}, {:.2}): \"{}\"", hit.relevance, excerpt(&hit.record)))
 }
 
-fn missing_in_block(expectation: &Expectation, block: &ObservedBlock) -> Option<String> {
+fn missing_in_block(expectation: &RecordRule, block: &ObservedBlock) -> Option<String> {
     let is_there = expectation.pattern.matches_text(&block.text)
         || block.records.iter().any(|record| expectation.pattern.matches(record));
     (!is_there).then(|| "is not in the block".to_owned())
 }
 
-fn unwanted_in_block(prohibition: &Prohibition, block: &ObservedBlock) -> Option<String> {
+fn unwanted_in_block(prohibition: &RecordRule, block: &ObservedBlock) -> Option<String> {
     let record = block.records.iter().find(|record| prohibition.pattern.matches(record));
     if let Some(record) = record {
         return Some(format!("is in the block: {} \"{}\"", record.id, excerpt(record)));

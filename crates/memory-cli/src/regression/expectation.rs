@@ -1,6 +1,6 @@
 //! The expectations of a case: patterns of records, and their place among the hits.
 
-use std::{fmt, marker::PhantomData};
+use std::fmt;
 
 use memory_engine::Record;
 use regex::Regex;
@@ -20,23 +20,13 @@ pub(crate) enum RecordPattern {
     Regex(Regex),
 }
 
-/// A record that must be among the hits, or in the block.
+/// A record that must, or must not, be among the hits or in the block.
 #[derive(Debug, Clone)]
-pub(crate) struct Expectation {
+pub(crate) struct RecordRule {
     pub(crate) pattern: RecordPattern,
-    /// The last place at which a matching hit may be, from 1. Default: the limit of the case.
+    /// The last place at which an expected hit may be, from 1. Default: the limit of the case.
     pub(crate) rank: Option<usize>,
-    /// True if a matching hit must be relevant. Default: true.
-    pub(crate) relevant: Option<bool>,
-    /// A remark for people, such as the beginning of the text.
-    pub(crate) note: Option<String>,
-}
-
-/// A record that must not be among the hits, or in the block.
-#[derive(Debug, Clone)]
-pub(crate) struct Prohibition {
-    pub(crate) pattern: RecordPattern,
-    /// True if only a relevant hit breaks the rule. Default: false.
+    /// True if only relevant hits count. Default: true for an expected record, false for a forbidden one.
     pub(crate) relevant: Option<bool>,
     /// A remark for people, such as the beginning of the text.
     pub(crate) note: Option<String>,
@@ -71,30 +61,19 @@ impl fmt::Display for RecordPattern {
     }
 }
 
-/// Joins a pattern with its note.
-fn with_note(pattern: &RecordPattern, note: Option<&str>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match note {
-        Some(note) => write!(f, "{pattern} (\"{note}\")"),
-        None => write!(f, "{pattern}"),
-    }
-}
-
-impl fmt::Display for Expectation {
+impl fmt::Display for RecordRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        with_note(&self.pattern, self.note.as_deref(), f)
+        match &self.note {
+            Some(note) => write!(f, "{} (\"{note}\")", self.pattern),
+            None => write!(f, "{}", self.pattern),
+        }
     }
 }
 
-impl fmt::Display for Prohibition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        with_note(&self.pattern, self.note.as_deref(), f)
-    }
-}
-
-/// The entry of `expect` as a table.
+/// A rule as a table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ExpectTable {
+struct RuleTable {
     id: Option<String>,
     text: Option<String>,
     regex: Option<String>,
@@ -103,35 +82,15 @@ struct ExpectTable {
     note: Option<String>,
 }
 
-/// The entry of `forbid` as a table.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ForbidTable {
-    id: Option<String>,
-    text: Option<String>,
-    regex: Option<String>,
-    relevant: Option<bool>,
-    note: Option<String>,
-}
-
-impl TryFrom<ExpectTable> for Expectation {
+impl TryFrom<RuleTable> for RecordRule {
     type Error = String;
 
-    fn try_from(table: ExpectTable) -> Result<Self, String> {
+    fn try_from(table: RuleTable) -> Result<Self, String> {
         let pattern = pattern(table.id, table.text, table.regex)?;
         if table.rank == Some(0) {
             return Err("rank is the last allowed place of the hit, from 1; write rank = 1 for the first hit".into());
         }
         Ok(Self { pattern, rank: table.rank, relevant: table.relevant, note: table.note })
-    }
-}
-
-impl TryFrom<ForbidTable> for Prohibition {
-    type Error = String;
-
-    fn try_from(table: ForbidTable) -> Result<Self, String> {
-        let pattern = pattern(table.id, table.text, table.regex)?;
-        Ok(Self { pattern, relevant: table.relevant, note: table.note })
     }
 }
 
@@ -154,55 +113,28 @@ fn pattern(id: Option<String>, text: Option<String>, regex: Option<String>) -> R
     }
 }
 
-/// Reads a text, or a table `T` that is converted.
-struct EntryVisitor<T, E>(PhantomData<(T, E)>);
+/// Reads a rule from a text, or from a table.
+struct RuleVisitor;
 
-impl<'de, T, E> Visitor<'de> for EntryVisitor<T, E>
-where
-    T: Deserialize<'de>,
-    E: TryFrom<T, Error = String> + FromText,
-{
-    type Value = E;
+impl<'de> Visitor<'de> for RuleVisitor {
+    type Value = RecordRule;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text in quotes, or a table such as { text = \"peanuts\" }, { regex = \"…\" } or { id = \"…\" }")
     }
 
-    fn visit_str<D: serde::de::Error>(self, text: &str) -> Result<E, D> {
-        pattern(None, Some(text.to_owned()), None).map(E::from_pattern).map_err(D::custom)
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<RecordRule, E> {
+        let pattern = pattern(None, Some(text.to_owned()), None).map_err(E::custom)?;
+        Ok(RecordRule { pattern, rank: None, relevant: None, note: None })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<E, A::Error> {
-        let table = T::deserialize(MapAccessDeserializer::new(map))?;
-        E::try_from(table).map_err(A::Error::custom)
-    }
-}
-
-/// An entry that consists of a pattern alone.
-trait FromText {
-    fn from_pattern(pattern: RecordPattern) -> Self;
-}
-
-impl FromText for Expectation {
-    fn from_pattern(pattern: RecordPattern) -> Self {
-        Self { pattern, rank: None, relevant: None, note: None }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RecordRule, A::Error> {
+        RuleTable::deserialize(MapAccessDeserializer::new(map))?.try_into().map_err(A::Error::custom)
     }
 }
 
-impl FromText for Prohibition {
-    fn from_pattern(pattern: RecordPattern) -> Self {
-        Self { pattern, relevant: None, note: None }
-    }
-}
-
-impl<'de> Deserialize<'de> for Expectation {
+impl<'de> Deserialize<'de> for RecordRule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(EntryVisitor::<ExpectTable, Self>(PhantomData))
-    }
-}
-
-impl<'de> Deserialize<'de> for Prohibition {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(EntryVisitor::<ForbidTable, Self>(PhantomData))
+        deserializer.deserialize_any(RuleVisitor)
     }
 }

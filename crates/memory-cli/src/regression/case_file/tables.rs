@@ -6,10 +6,7 @@ use memory_engine::Filter;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use toml::Spanned;
 
-use crate::regression::{
-    case::Target,
-    expectation::{Expectation, Prohibition},
-};
+use crate::regression::{case::Target, expectation::RecordRule};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,9 +60,9 @@ pub(super) struct CaseTable {
     pub(super) round: Option<u64>,
     pub(super) pack: Option<PathBuf>,
     #[serde(default)]
-    pub(super) expect: Vec<Expectation>,
+    pub(super) expect: Vec<RecordRule>,
     #[serde(default)]
-    pub(super) forbid: Vec<Prohibition>,
+    pub(super) forbid: Vec<RecordRule>,
     #[serde(default)]
     pub(super) abstain: bool,
 }

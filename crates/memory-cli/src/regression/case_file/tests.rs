@@ -110,6 +110,7 @@ fn cases_without_sense_are_refused() {
     assert_refused(&case(""), &["line 3", "expects nothing", "abstain = true"]);
     assert_refused(&case("abstain = true\nexpect = [\"a\"]"), &["line 3", "contradicts"]);
     assert_refused(&case("limit = 2\nexpect = [{ text = \"a\", rank = 3 }]"), &["rank 3", "limit = 3"]);
+    assert_refused(&case("forbid = [{ text = \"a\", rank = 3 }]"), &["rank", "remove it from forbid"]);
     assert_refused(&case("limit = 0\nabstain = true"), &["limit is at least 1"]);
     assert_refused(&case("since = \"last week\"\nabstain = true"), &["since", "2026-03-02"]);
     assert_refused(&case("timezone = \"Mars\"\nabstain = true"), &["Mars", "Asia/Shanghai"]);
