@@ -13,9 +13,7 @@ use memory_engine::{
 use memory_engine_server::local_zone;
 
 use crate::{
-    digest::DigestArgs,
-    graph::GraphArgs,
-    method::ExtractionMethod,
+    extraction::{DigestArgs, ExtractionMethod, GraphArgs},
     reranker::{RerankerArgs, RerankerChoice},
     screening::ScreeningArgs,
 };

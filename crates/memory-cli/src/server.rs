@@ -15,11 +15,9 @@ use memory_engine_server::{Config, Dialect, LoadedConfig, Setting, Sources, Upst
 use crate::{
     args::StoreArgs,
     database::DatabaseArg,
-    digest::DigestArgs,
     embedder::{EmbedderArgs, ModelFolderArgs},
     engine_options::{EngineOptions, EnrichmentArgs},
-    graph::GraphArgs,
-    method::ExtractionMethod,
+    extraction::{DigestArgs, ExtractionMethod, GraphArgs},
     remote,
     screening::ScreeningArgs,
     settings::Settings,

@@ -1,12 +1,12 @@
 //! `memory add`.
 
-use std::{io::Read, process::ExitCode};
+use std::{io::Read, process::ExitCode, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use memory_engine::{Kind, Role, Timestamp, Turn, store::repetitions};
+use memory_engine::{Kind, Role, Timestamp, Turn, retention::parse_time_to_live, store::repetitions};
 
-use crate::{args::ZoneArgs, output, target_args::StoreTargetArgs, time_to_live::TimeToLive};
+use crate::{args::ZoneArgs, output, target_args::StoreTargetArgs};
 
 /// Store one text.
 #[derive(Debug, Args)]
@@ -39,8 +39,8 @@ pub(crate) struct AddCommand {
     #[arg(long, value_name = "NUMBER", default_value_t = 0.5)]
     importance: f64,
     /// Time after which the record expires, as in 30d; default: never
-    #[arg(long, value_name = "DURATION")]
-    expires_in: Option<TimeToLive>,
+    #[arg(long, value_name = "DURATION", value_parser = parse_time_to_live)]
+    expires_in: Option<Duration>,
     /// Labels, separated by commas
     #[arg(long, value_delimiter = ',')]
     tags: Vec<String>,
@@ -81,7 +81,7 @@ impl AddCommand {
         if self.pin {
             turn = turn.pinned();
         }
-        if let Some(TimeToLive(duration)) = self.expires_in {
+        if let Some(duration) = self.expires_in {
             turn = turn.with_time_to_live(duration);
         }
         if let Some(scene) = self.scene {

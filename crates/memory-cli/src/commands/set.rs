@@ -1,14 +1,16 @@
 //! `memory set`.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use anyhow::{Result, bail};
 use clap::{ArgGroup, Args};
-use memory_engine::{Timestamp, retention::RecordPatch};
+use memory_engine::{
+    Timestamp,
+    retention::{RecordPatch, parse_time_to_live},
+};
 
 use crate::{
     args::ZoneArgs, engine_options::EngineOptions, output, records, screening::ScreeningArgs, target_args::TargetArgs,
-    time_to_live::TimeToLive,
 };
 
 /// Pin records, or set their importance or expiry.
@@ -36,8 +38,8 @@ pub(crate) struct SetCommand {
     #[arg(long, group = "change", value_name = "TIME", conflicts_with_all = ["expires_in", "keep"])]
     expires_at: Option<String>,
     /// Time from now after which the records expire, as in 30d or 12h
-    #[arg(long, group = "change", value_name = "DURATION", conflicts_with = "keep")]
-    expires_in: Option<TimeToLive>,
+    #[arg(long, group = "change", value_name = "DURATION", value_parser = parse_time_to_live, conflicts_with = "keep")]
+    expires_in: Option<Duration>,
     /// Remove the expiry
     #[arg(long, group = "change")]
     keep: bool,
@@ -68,7 +70,7 @@ impl SetCommand {
             }
             patch = patch.expires_at(time);
         }
-        if let Some(TimeToLive(duration)) = self.expires_in {
+        if let Some(duration) = self.expires_in {
             patch = patch.expires_at(now.after(duration));
         }
         if self.keep {

@@ -8,8 +8,8 @@ use memory_engine::{Field, Filter, Kind, ScanQuery, State};
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
-    digest::DigestArgs,
     engine_options::EngineOptions,
+    extraction::DigestArgs,
     output, records,
     report::ReportArgs,
     screening::ScreeningArgs,

@@ -1,6 +1,5 @@
 //! `memory test`.
 
-mod invalid_file;
 mod junit;
 mod record;
 
@@ -8,14 +7,13 @@ use std::{collections::BTreeSet, path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use invalid_file::invalid_file;
 use memory_engine::Scope;
 use record::RecordCommand;
 
 use crate::{
     args::{StoreArgs, ZoneArgs},
     engine_options::RecallArgs,
-    output,
+    errors, output,
     regression::{
         case::TestCase,
         case_file::{self, CaseFile},
@@ -24,6 +22,9 @@ use crate::{
     },
     report::ReportArgs,
 };
+
+/// Exit code for a file of cases that is not valid, as for wrong arguments.
+const INVALID_FILE: u8 = 2;
 
 /// Test which memories a store finds: runs the cases of a TOML file.
 ///
@@ -83,7 +84,7 @@ impl TestCommand {
         });
         let (zone, cases) = match read {
             Ok(read) => read,
-            Err(e) => return Ok(invalid_file(&e)),
+            Err(e) => return Ok(report_invalid_file(&e)),
         };
         let runner = CaseRunner::open(&self.store, &self.recall, &zone).await?;
         warn_unindexed(&runner, &cases).await?;
@@ -134,4 +135,10 @@ async fn warn_unindexed(runner: &CaseRunner, cases: &[TestCase]) -> Result<()> {
         report_line!("warning: {records} not indexed yet, so that the results may change");
     }
     Ok(())
+}
+
+/// Reports a file of cases that is not valid.
+fn report_invalid_file(error: &anyhow::Error) -> ExitCode {
+    report_line!("error: {}", errors::describe(error));
+    ExitCode::from(INVALID_FILE)
 }
