@@ -1,6 +1,6 @@
 //! The debug API: inspects the memory of a session.
 
-mod reindex;
+pub(crate) mod reindex;
 mod scan;
 mod search;
 pub(crate) mod search_report;

@@ -1,7 +1,6 @@
 //! The hooks of coding agents.
 
 mod api;
-mod state;
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +8,6 @@ use memory_engine::{Error, MemoryEngine, Result};
 use memory_engine_agent_hooks::AgentHooks;
 pub use memory_engine_agent_hooks::HookOptions;
 
-use self::state::HooksState;
 use crate::{
     config::{Config, HooksConfig, Variables},
     part::ServerPart,
@@ -24,6 +22,13 @@ const MIN_OPENING_TOKENS: usize = 100;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Hooks(HooksState);
+
+/// The handler of events, and the user of events that name none.
+#[derive(Debug, Clone)]
+struct HooksState {
+    handler: AgentHooks,
+    default_user: String,
+}
 
 impl Hooks {
     /// Creates the hooks over a memory.

@@ -19,7 +19,6 @@ mod owners;
 mod query;
 mod record;
 mod search;
-mod state;
 mod timeline;
 mod titles;
 mod undo;
@@ -28,7 +27,6 @@ use std::sync::Arc;
 
 use memory_engine::MemoryEngine;
 
-use self::state::InspectorState;
 use crate::{
     config::Config,
     debug::search_report::{SearchParams, SearchReport},
@@ -45,6 +43,15 @@ use crate::{
 #[must_use]
 pub struct Inspector {
     state: InspectorState,
+}
+
+/// The engine, the configuration and the metrics that the routes of the inspector read.
+#[derive(Debug, Clone)]
+struct InspectorState {
+    engine: MemoryEngine,
+    config: Arc<Config>,
+    /// The metrics of the process, if they are collected.
+    metrics: Option<Metrics>,
 }
 
 impl Inspector {

@@ -7,7 +7,6 @@
 mod document;
 pub(crate) mod operation;
 mod routes;
-mod schema;
 
 use axum::{Router, body::Bytes, routing::get};
 

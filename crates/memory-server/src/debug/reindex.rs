@@ -7,7 +7,7 @@ use axum::{
     extract::{Path, State},
     http::StatusCode,
 };
-use memory_engine::{Job, MemoryEngine, RecordId, Scope};
+use memory_engine::{Job, Kind, MemoryEngine, RecordId, Scope, State as RecordState, Stats};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -69,10 +69,7 @@ async fn progress_of(engine: &MemoryEngine, scope: &Scope) -> Result<ReindexProg
     let stats = engine.stats(scope).await?;
     let waiting = count_indexing_jobs(&stats.queued);
     let dead_letters = count_indexing_jobs(&stats.dead_letters);
-    let active = stats.states.get("active").copied().unwrap_or(0);
-    let ledgers = stats.kinds.iter().filter(|(kind, _)| memory_engine::Kind::new(kind.as_str()).is_ledger());
-    let indexed_records = active.saturating_sub(ledgers.map(|(_, count)| count).sum());
-    let total = (indexed_records * Job::INDEXING.len() as u64).max(waiting + dead_letters);
+    let total = (indexed_records(&stats) * Job::INDEXING.len() as u64).max(waiting + dead_letters);
     let status = match (waiting, dead_letters) {
         (0, 0) => Status::Done,
         (0, _) => Status::Incomplete,
@@ -86,6 +83,14 @@ async fn progress_of(engine: &MemoryEngine, scope: &Scope) -> Result<ReindexProg
         waiting,
         dead_letters,
     })
+}
+
+/// Returns the number of records that belong in the indexes: active ones that are not entries of a ledger. Entries of
+/// ledgers are always active.
+pub(crate) fn indexed_records(stats: &Stats) -> u64 {
+    let active = stats.states.get(RecordState::Active.as_str()).copied().unwrap_or(0);
+    let ledgers = stats.kinds.iter().filter(|(kind, _)| Kind::new(kind.as_str()).is_ledger());
+    active.saturating_sub(ledgers.map(|(_, records)| records).sum())
 }
 
 fn count_indexing_jobs(jobs: &BTreeMap<Job, u64>) -> u64 {

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::state::DeletionsState;
+use super::DeletionsState;
 use crate::{
     access::{Access, Owner},
     fault::Fault,

@@ -6,7 +6,7 @@ use axum::{Json, extract::State};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{record::RecordView, state::InspectorState};
+use super::{InspectorState, record::RecordView};
 use crate::{
     access::Access,
     deletions::{Body, DeletionRequest},

@@ -7,7 +7,7 @@ mod storage;
 use std::collections::BTreeMap;
 
 use axum::{Json, extract::State};
-use memory_engine::{Job, Kind, MemoryEngine, Scope, State as RecordState, Stats, Timestamp};
+use memory_engine::{Job, MemoryEngine, Scope, Stats, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,8 +15,8 @@ use self::{
     stats::stats_of,
     storage::{Backend, Storage},
 };
-use super::{accessible_scopes::AccessibleScopes, state::InspectorState};
-use crate::fault::Fault;
+use super::{InspectorState, accessible_scopes::AccessibleScopes};
+use crate::{debug::reindex::indexed_records, fault::Fault};
 
 /// Maximum number of failed jobs in an answer.
 const MAX_FAILURES: usize = 50;
@@ -132,14 +132,6 @@ fn zone_name(engine: &MemoryEngine) -> String {
     let zone = engine.settings().zone();
     let offset = || zone.to_offset(jiff::Timestamp::now()).to_string();
     zone.iana_name().map_or_else(offset, str::to_owned)
-}
-
-/// Returns the number of records that belong in the indexes: active ones that are not entries of a ledger. Entries of
-/// ledgers are always active.
-fn indexed_records(stats: &Stats) -> u64 {
-    let active = stats.states.get(RecordState::Active.as_str()).copied().unwrap_or(0);
-    let ledgers = stats.kinds.iter().filter(|(kind, _)| Kind::new(kind.as_str()).is_ledger());
-    active.saturating_sub(ledgers.map(|(_, records)| records).sum())
 }
 
 fn job_counts(stats: &Stats) -> Vec<JobCounts> {

@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State, http::Uri};
 
-use super::{query::Scoped, state::InspectorState};
+use super::{InspectorState, query::Scoped};
 use crate::{
     debug::search_report::{SEARCH_PARAMETERS, SearchReport, search},
     fault::Fault,

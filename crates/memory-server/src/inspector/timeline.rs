@@ -10,7 +10,7 @@ use memory_engine::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{query::Scoped, record::RecordView, state::InspectorState};
+use super::{InspectorState, query::Scoped, record::RecordView};
 use crate::{fault::Fault, request::check_limit};
 
 const MAX_LIMIT: usize = 200;

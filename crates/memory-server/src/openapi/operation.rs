@@ -1,13 +1,14 @@
 //! The description of one operation: a method on a path.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::schema::{SchemaOf, schema_of};
 use crate::fault::ErrorBody;
 
 const JSON: &str = "application/json";
 
+/// Returns the schema of a type, with references to the schemas of the document.
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 /// The location of parameters (`query` or `header`), and an object schema with a property for each.
 type Parameters = (&'static str, fn() -> Schema);
 
@@ -153,6 +154,12 @@ impl ApiOperation {
         }
         responses
     }
+}
+
+/// Returns the schema of a type, without references to other schemas.
+fn schema_of<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<T>()
 }
 
 /// Converts the properties of an object schema to parameters.

@@ -19,9 +19,9 @@ use super::row::{FactRow, merged_into};
 use crate::{
     fault::Fault,
     inspector::{
+        InspectorState,
         evidence::EvidenceRecord,
         query::{NoParams, Scoped},
-        state::InspectorState,
     },
 };
 

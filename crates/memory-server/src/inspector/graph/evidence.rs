@@ -10,10 +10,10 @@ use memory_engine::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::expiry::unexpired;
+use super::unexpired;
 use crate::{
     fault::Fault,
-    inspector::{evidence::EvidenceRecord, query::Scoped, state::InspectorState},
+    inspector::{InspectorState, evidence::EvidenceRecord, query::Scoped},
     request::check_limit,
 };
 

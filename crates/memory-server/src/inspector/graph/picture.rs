@@ -13,10 +13,10 @@ use memory_engine::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::expiry::unexpired;
+use super::unexpired;
 use crate::{
     fault::Fault,
-    inspector::{query::Scoped, state::InspectorState},
+    inspector::{InspectorState, query::Scoped},
     request::check_limit,
 };
 

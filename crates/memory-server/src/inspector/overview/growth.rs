@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    super::{accessible_scopes::AccessibleScopes, state::InspectorState},
+    super::{InspectorState, accessible_scopes::AccessibleScopes},
     stats::stats_of,
 };
 use crate::fault::Fault;

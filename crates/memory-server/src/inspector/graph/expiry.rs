@@ -1,9 +1,0 @@
-//! Leaves out records that have expired.
-
-use memory_engine::{Field, Filter, Op, Timestamp};
-
-/// Returns the filter for records that have not expired. A pinned record does not expire.
-pub(super) fn unexpired(now: Timestamp) -> Filter {
-    let is_due = Filter::compare(Field::ExpiresAt, Op::Le, now).and(Filter::eq(Field::Pinned, false));
-    Filter::Not(Box::new(is_due))
-}
