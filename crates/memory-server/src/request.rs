@@ -149,10 +149,10 @@ pub(crate) fn parse_query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Fault> {
 }
 
 /// Refuses an empty list of ids and one that is too long.
-pub(crate) fn check_ids(ids: &[RecordId], max: usize) -> Result<(), Fault> {
-    if ids.is_empty() || ids.len() > max {
+pub(crate) fn check_ids(ids: &[RecordId]) -> Result<(), Fault> {
+    if ids.is_empty() || ids.len() > MAX_IDS {
         let count = ids.len();
-        return Err(Fault::bad_request(format!("ids has {count} entries; name from 1 to {max} records")));
+        return Err(Fault::bad_request(format!("ids has {count} entries; name from 1 to {MAX_IDS} records")));
     }
     Ok(())
 }

@@ -21,8 +21,6 @@ use crate::{
     request::{check_ids, check_limit, non_empty},
 };
 
-/// Maximum number of ids of a request.
-const MAX_IDS: usize = 100;
 const MAX_LIMIT: usize = 100;
 const DEFAULT_LIMIT: usize = 20;
 
@@ -30,7 +28,7 @@ const DEFAULT_LIMIT: usize = 20;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordsParams {
-    /// The ids, separated by commas, at most 100.
+    /// The ids, separated by commas, at most 500.
     ids: String,
 }
 
@@ -95,7 +93,7 @@ pub(super) async fn show_records(
 ) -> Result<Json<RecordsReply>, Fault> {
     let ids = params.ids.split(',').map(str::trim).filter(|id| !id.is_empty());
     let ids: Vec<RecordId> = ids.map(str::parse).collect::<memory_engine::Result<_>>()?;
-    check_ids(&ids, MAX_IDS)?;
+    check_ids(&ids)?;
     state.engine.audit().log_export(&scope, "inspector.records").await?;
     let records = state.engine.get_all(&scope, &ids).await?;
     let missing = ids.iter().zip(&records).filter(|(_, record)| record.is_none()).map(|(id, _)| id.to_string());

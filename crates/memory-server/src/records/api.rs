@@ -59,7 +59,7 @@ pub(super) async fn patch(
         &bytes,
         "{\"ids\": [...], \"pinned\": true}, importance or expires_at",
     )?;
-    check_ids(&request.ids, MAX_IDS)?;
+    check_ids(&request.ids)?;
     let mut patch = RecordPatch::default();
     if let Some(pinned) = request.pinned {
         patch = patch.pinned(pinned);
@@ -159,7 +159,7 @@ pub(super) async fn retract(
 ) -> Result<Json<RetractionReply>, Fault> {
     let (scope, request) =
         parse_owner_body::<RetractRequest>(&access, &bytes, "{\"ids\": [...]} and optionally \"reason\"")?;
-    check_ids(&request.ids, MAX_IDS)?;
+    check_ids(&request.ids)?;
     let retraction = engine.history().retract(&scope, &request.ids, request.reason.trim()).await?;
     Ok(Json(retraction.into()))
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     fault::Fault,
     openapi::{Routes, table},
-    request::{MAX_IDS, OwnerNames, OwnerQuery, check_limit, non_empty, owner_params, parse_body},
+    request::{MAX_IDS, OwnerNames, OwnerQuery, check_ids, check_limit, non_empty, owner_params, parse_body},
 };
 
 const MAX_LIMIT: usize = 500;
@@ -150,17 +150,6 @@ impl ListParams {
         query.until = non_empty(&self.until).map(str::parse::<Timestamp>).transpose()?;
         query.after = non_empty(&self.after).map(str::parse::<Cursor>).transpose()?;
         Ok(query)
-    }
-}
-
-/// Says where the ids come from, which the routes of records cannot.
-fn check_ids(ids: &[RecordId]) -> Result<(), Fault> {
-    match ids.len() {
-        0 => Err(Fault::bad_request("ids is empty; name at least one memory that GET /api/review lists")),
-        count if count > MAX_IDS => Err(Fault::bad_request(format!(
-            "ids has {count} entries; the maximum is {MAX_IDS}, so send several requests"
-        ))),
-        _ => Ok(()),
     }
 }
 

@@ -293,7 +293,7 @@ mod inspector {
         );
         assert_eq!((&shown["records"][1]["kind"], &shown["missing"]), (&json!("fact"), &json!([of_mei])));
         assert_eq!(get(&server, &format!("undo/records?user_id=wang&ids={id}")).await.0, StatusCode::FORBIDDEN);
-        for (query, expected) in [("ids=", "from 1 to 100"), ("ids=one", "id"), ("id=one", "unknown field")] {
+        for (query, expected) in [("ids=", "from 1 to 500"), ("ids=one", "id"), ("id=one", "unknown field")] {
             let (status, reply) = get(&server, &format!("undo/records?user_id=lin&{query}")).await;
             assert_eq!(status, StatusCode::BAD_REQUEST, "{query}: {reply}");
             assert!(reply["detail"].as_str().unwrap().contains(expected), "{query}: {reply}");

@@ -129,8 +129,8 @@ async fn wrong_requests_are_explained() {
         assert!(answer.to_string().contains(expected), "{query}: {answer}");
     }
     for (path, body, status, expected) in [
-        ("/accept?user_id=lin", json!({ "ids": [] }), StatusCode::BAD_REQUEST, "empty"),
-        ("/accept?user_id=lin", json!({ "ids": vec![id; 501] }), StatusCode::BAD_REQUEST, "the maximum is 500"),
+        ("/accept?user_id=lin", json!({ "ids": [] }), StatusCode::BAD_REQUEST, "from 1 to 500"),
+        ("/accept?user_id=lin", json!({ "ids": vec![id; 501] }), StatusCode::BAD_REQUEST, "from 1 to 500"),
         ("/accept?user_id=lin", json!({ "ids": ["one"] }), StatusCode::BAD_REQUEST, "send"),
         ("/accept?user_id=lin", json!({ "id": id }), StatusCode::BAD_REQUEST, "ids"),
         ("/edit?user_id=lin", json!({ "id": id, "text": " " }), StatusCode::BAD_REQUEST, "empty"),
