@@ -3,7 +3,9 @@
 use anyhow::Result;
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{MemoryEngine, Page, ScanQuery, Scope, Timestamp};
+use memory_engine::{MemoryEngine, RecordQuery, Scope, Timestamp};
+
+use crate::records::PAGE_RECORDS;
 
 /// The time at which memories are read.
 #[derive(Debug, Clone, Default, Args)]
@@ -25,15 +27,11 @@ impl AsOfArgs {
     }
 }
 
-/// Returns a page of records, as they were at a time if there is one.
-pub(crate) async fn scan(
-    engine: &MemoryEngine,
-    scope: &Scope,
-    query: &ScanQuery,
-    as_of: Option<Timestamp>,
-) -> Result<Page> {
-    Ok(match as_of {
-        Some(time) => engine.history().as_of(time).scan(scope, query).await?,
-        None => engine.scan(scope, query).await?,
-    })
+/// Returns the query of all records within a scope, as they were at a time if there is one.
+pub(crate) fn records(engine: &MemoryEngine, scope: &Scope, as_of: Option<Timestamp>) -> RecordQuery {
+    let query = engine.records(scope).page_rows(PAGE_RECORDS);
+    match as_of {
+        Some(time) => query.as_of(time),
+        None => query,
+    }
 }

@@ -8,10 +8,11 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use memory_engine::{Field, Filter, MemoryEngine, Record, ScanQuery, Scope, State, Timestamp, Trust};
+use futures::TryStreamExt;
+use memory_engine::{Field, Filter, MemoryEngine, Record, Scope, State, Timestamp, Trust};
 use serde_json::json;
 
-use crate::{as_of, output, records::PAGE_RECORDS};
+use crate::{as_of, output};
 
 /// The version of the Open Knowledge Format, which the listing of the bundle states.
 const OKF_VERSION: &str = "0.2";
@@ -34,24 +35,18 @@ pub(crate) async fn write_folder(
     }
     let bar = output::progress(engine.stats(scope).await?.records, "exporting {wide_bar} {pos}/{len} records {eta}");
     let active = Filter::eq(Field::State, State::Active.as_str());
-    let mut query = ScanQuery::oldest(PAGE_RECORDS).with_filter(active);
+    let mut records = as_of::records(engine, scope, as_of).filter(active).stream();
     let mut count = 0;
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    loop {
-        let page = as_of::scan(engine, scope, &query, as_of).await?;
-        for record in &page.records {
-            write_file(&folder.join(file_name(record)), &file_text(record))?;
-            *kinds.entry(folder_name(record)).or_default() += 1;
-            count += 1;
-            bar.set_position(count);
-        }
-        if page.next.is_none() {
-            write_file(&folder.join("index.md"), &index_text(&kinds))?;
-            bar.finish_and_clear();
-            return Ok(count);
-        }
-        query = query.with_after(page.next);
+    while let Some(record) = records.try_next().await? {
+        write_file(&folder.join(file_name(&record)), &file_text(&record))?;
+        *kinds.entry(folder_name(&record)).or_default() += 1;
+        count += 1;
+        bar.set_position(count);
     }
+    write_file(&folder.join("index.md"), &index_text(&kinds))?;
+    bar.finish_and_clear();
+    Ok(count)
 }
 
 fn create_folder(path: &Path) -> Result<()> {

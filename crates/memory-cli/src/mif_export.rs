@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use memory_engine::{Field, Filter, Kind, MemoryEngine, Record, ScanQuery, Scope, State, Timestamp, Trust};
+use futures::TryStreamExt;
+use memory_engine::{Field, Filter, Kind, MemoryEngine, Record, Scope, State, Timestamp, Trust};
 use memory_engine_import::mif::{EXTENSION, URN_PREFIX};
 use serde_json::{Map, Value, json};
 
-use crate::{as_of, line, output, records::PAGE_RECORDS};
+use crate::{as_of, line, output};
 
 const CORPUS_CONTEXT: &str = "https://mif-spec.dev/schema/container-context.jsonld";
 const MEMORY_CONTEXT: &str = "https://mif-spec.dev/schema/context.jsonld";
@@ -33,20 +34,16 @@ pub(crate) async fn write_corpus(
     // The records are written one after another, since all of them may not fit in memory.
     write(head.strip_suffix("]}").unwrap_or(&head))?;
     let active = Filter::eq(Field::State, State::Active.as_str());
-    let mut query = ScanQuery::oldest(PAGE_RECORDS).with_filter(active);
+    let mut records = as_of::records(engine, scope, as_of).filter(active).stream();
     let mut count = 0;
-    loop {
-        let page = as_of::scan(engine, scope, &query, as_of).await?;
-        for record in page.records.iter().filter(|record| !record.kind.is_ledger()) {
-            let comma = if count == 0 { "" } else { "," };
-            write(&format!("{comma}{}", json!({ "kind": "memory", "payload": memory(record) })))?;
-            count += 1;
-            bar.set_position(count);
+    while let Some(record) = records.try_next().await? {
+        if record.kind.is_ledger() {
+            continue;
         }
-        if page.next.is_none() {
-            break;
-        }
-        query = query.with_after(page.next);
+        let comma = if count == 0 { "" } else { "," };
+        write(&format!("{comma}{}", json!({ "kind": "memory", "payload": memory(&record) })))?;
+        count += 1;
+        bar.set_position(count);
     }
     write("]}")?;
     bar.finish_and_clear();

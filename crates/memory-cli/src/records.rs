@@ -1,6 +1,7 @@
 //! Finds records by the ids that people type, and reads many records page by page.
 
 use anyhow::{Result, bail};
+use futures::TryStreamExt;
 use memory_engine::{DamagedRecord, Field, Filter, MemoryEngine, Record, RecordId, ScanQuery, Scope, admin};
 
 use crate::args::DatabaseArgs;
@@ -114,18 +115,13 @@ pub(crate) async fn report_missing_user(engine: &MemoryEngine, database: &Databa
 
 /// Fails if no record is at the scope itself although some are within it: then the scope lacks an agent or a branch.
 pub(crate) async fn require_records_at(engine: &MemoryEngine, scope: &Scope) -> Result<()> {
+    let mut records = engine.records(scope).newest_first().page_rows(PAGE_RECORDS).stream();
     let mut newest = None;
-    let mut after = None;
-    loop {
-        let page = engine.scan(scope, &ScanQuery::newest(PAGE_RECORDS).with_after(after)).await?;
-        if page.records.iter().any(|record| record.scope == *scope) {
+    while let Some(record) = records.try_next().await? {
+        if record.scope == *scope {
             return Ok(());
         }
-        newest = newest.or_else(|| page.records.first().map(|record| record.scope.clone()));
-        after = page.next;
-        if after.is_none() {
-            break;
-        }
+        newest.get_or_insert(record.scope);
     }
     let Some(address) = newest else { return Ok(()) };
     bail!("no records at {scope} itself; the newest within it is at {address}, so add its --agent or --branch");

@@ -8,7 +8,8 @@ use std::{
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use memory_engine::{MemoryEngine, ScanQuery, Scope, Timestamp};
+use futures::TryStreamExt;
+use memory_engine::{MemoryEngine, Scope, Timestamp};
 use serde_json::Value;
 
 use crate::{
@@ -129,18 +130,11 @@ async fn write_all(
     let stats = engine.stats(scope).await?;
     let bar = output::progress(stats.records + stats.tombstones, "exporting {wide_bar} {pos}/{len} records {eta}");
     let mut count = 0;
-    let mut after = None;
-    loop {
-        let page = as_of::scan(engine, scope, &ScanQuery::oldest(PAGE_RECORDS).with_after(after), as_of).await?;
-        for record in &page.records {
-            write(line::write(record))?;
-            count += 1;
-        }
+    let mut records = as_of::records(engine, scope, as_of).stream();
+    while let Some(record) = records.try_next().await? {
+        write(line::write(&record))?;
+        count += 1;
         bar.set_position(count);
-        after = page.next;
-        if after.is_none() {
-            break;
-        }
     }
     let mut last = None;
     // A record that was deleted since is part of the past, so its tombstone is not.

@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use futures::{StreamExt, TryStreamExt};
 use memory_engine::{
-    MemoryEngine, Record, ScanQuery,
+    Field, Filter, MemoryEngine, Record, Scope, State,
     embed::{Embedding, Purpose},
     synonyms::{SourceText, Suggester, Suggestion},
 };
@@ -80,19 +81,10 @@ impl Suggest {
         })
     }
 
-    async fn records(&self, engine: &MemoryEngine, scope: &memory_engine::Scope) -> Result<Vec<Record>> {
-        let mut records = Vec::new();
-        let mut after = None;
-        while records.len() < self.records {
-            let limit = PAGE_RECORDS.min(self.records - records.len());
-            let page = engine.scan(scope, &ScanQuery::newest(limit).with_after(after)).await?;
-            records.extend(page.records.into_iter().filter(|record| record.state == memory_engine::State::Active));
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
-        }
-        Ok(records)
+    async fn records(&self, engine: &MemoryEngine, scope: &Scope) -> Result<Vec<Record>> {
+        let active = Filter::eq(Field::State, State::Active.as_str());
+        let records = engine.records(scope).filter(active).newest_first().page_rows(PAGE_RECORDS).stream();
+        Ok(records.take(self.records).try_collect().await?)
     }
 }
 
