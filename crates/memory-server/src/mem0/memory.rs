@@ -1,7 +1,10 @@
 //! Reads, changes and deletes one memory.
 
 use memory_engine::{
-    ErrorKind, LinkedTurns, PutMode, Record, RecordId, Timestamp, Trust, enrichment::fact_keys, review::ReviewSource,
+    ErrorKind, LinkedTurns, PutMode, Record, RecordId, Result as EngineResult, Timestamp, Trust,
+    enrichment::fact_keys,
+    retry::{WRITE_ATTEMPTS, retry_on_conflict},
+    review::ReviewSource,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -9,9 +12,6 @@ use serde_json::{Map, Value, json};
 
 use super::{error::Mem0Error, history, metadata, params::ParamGroup, row, service::Mem0, time};
 use crate::access::Access;
-
-/// Maximum number of retries of a change when another writer changes the same memory.
-const MAX_RETRIES: usize = 5;
 
 /// The changes in a request.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -140,7 +140,7 @@ pub(super) fn unknown() -> Mem0Error {
 
 impl Mem0 {
     /// Returns the memory or turn with this id, if the key reaches it.
-    pub(super) async fn find(&self, access: &Access, id: RecordId) -> Result<Option<Record>, Mem0Error> {
+    pub(super) async fn find(&self, access: &Access, id: RecordId) -> EngineResult<Option<Record>> {
         for scope in access.scopes()? {
             if let Some(record) = self.engine.get(&scope, id).await?.filter(row::is_readable) {
                 return Ok(Some(record));
@@ -178,27 +178,39 @@ impl Mem0 {
         source: Option<ReviewSource>,
         change: impl Fn(&mut Record) -> Result<(), Mem0Error>,
     ) -> Result<ChangedMemory, Mem0Error> {
-        let mut retries = 0;
-        loop {
-            let current = self.find(access, id).await?.ok_or_else(unknown)?;
-            let scope = current.scope.clone();
-            let mode = PutMode::Update { revision: current.revision };
-            let mut record = current.clone();
-            change(&mut record)?;
-            let stored = match source {
-                Some(source) => self.engine.review().store_from(source, &scope, vec![record.clone()], mode).await,
-                None => self.engine.store(&scope, vec![record.clone()], mode).await.map(|_| Vec::new()),
-            };
-            match stored {
-                Ok(stored) if stored.iter().any(|stored| stored.is_pending) => {
-                    return Ok(ChangedMemory { record: current, is_pending: true });
-                }
-                Ok(_) => return Ok(ChangedMemory { record, is_pending: false }),
-                Err(e) if e.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
-                Err(e) if e.kind() == ErrorKind::NotFound => return Err(unknown()),
-                Err(e) => return Err(e.into()),
-            }
+        match retry_on_conflict(WRITE_ATTEMPTS, || self.try_rewrite(access, id, source, &change)).await {
+            Ok(changed) => changed,
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(unknown()),
+            Err(error) => Err(error.into()),
         }
+    }
+
+    /// Makes one attempt of [`rewrite`](Self::rewrite). A refusal, which no retry changes, is the inner error.
+    async fn try_rewrite(
+        &self,
+        access: &Access,
+        id: RecordId,
+        source: Option<ReviewSource>,
+        change: impl Fn(&mut Record) -> Result<(), Mem0Error>,
+    ) -> EngineResult<Result<ChangedMemory, Mem0Error>> {
+        let Some(current) = self.find(access, id).await? else { return Ok(Err(unknown())) };
+        let mut record = current.clone();
+        if let Err(refusal) = change(&mut record) {
+            return Ok(Err(refusal));
+        }
+        let mode = PutMode::Update { revision: current.revision };
+        let (scope, records) = (&current.scope, vec![record.clone()]);
+        let is_pending = match source {
+            Some(source) => {
+                let stored = self.engine.review().store_from(source, scope, records, mode).await?;
+                stored.iter().any(|stored| stored.is_pending)
+            }
+            None => {
+                self.engine.store(scope, records, mode).await?;
+                false
+            }
+        };
+        Ok(Ok(ChangedMemory { record: if is_pending { current } else { record }, is_pending }))
     }
 
     /// Deletes a memory. With a fact, the turns that state it are treated as `turns` says.
