@@ -15,7 +15,7 @@ use crate::{
 };
 
 #[cfg(feature = "ui")]
-pub(crate) use self::api::{Body, DeletionRequest};
+pub(crate) use self::api::DeletionRequest;
 
 /// The variable with the key that signs certificates.
 const KEY_VARIABLE: &str = "MEMORY_CERTIFICATE_KEY";

@@ -1,12 +1,14 @@
 //! Reading requests: the owner that they name, the parameters of their URL, and their JSON bodies.
 
 use axum::{
-    extract::{FromRequestParts, Query},
+    Json,
+    extract::{FromRequest, FromRequestParts, Query, Request},
     http::{Uri, request::Parts},
 };
 use memory_engine::{RecordId, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
 
 use crate::{
     access::{Access, Owner},
@@ -99,6 +101,12 @@ owner_params! {
     pub(crate) struct OwnerNames: String {}
 }
 
+/// No parameters besides the owner.
+#[cfg(feature = "debug")]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoParams {}
+
 /// The parameters in the URL of a request.
 pub(crate) struct UrlQuery<T>(pub(crate) T);
 
@@ -126,6 +134,21 @@ impl<S: Send + Sync, T: OwnerParams> FromRequestParts<S> for OwnerQuery<T> {
     }
 }
 
+/// A JSON object in the body of a request. The errors are messages.
+#[cfg(any(feature = "debug", feature = "deletions"))]
+pub(crate) struct Body<T>(pub(crate) T);
+
+#[cfg(any(feature = "debug", feature = "deletions"))]
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = Fault;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Fault> {
+        let body = Json::<Map<String, Value>>::from_request(request, state).await;
+        let Json(body) = body.map_err(|error| Fault::new(error.status(), error.body_text()))?;
+        serde_json::from_value(Value::Object(body)).map(Self).map_err(|error| Fault::bad_request(error.to_string()))
+    }
+}
+
 /// Reads a JSON body. Returns it with the scope of the owner that it names, to which the key has access. The error of
 /// an invalid body says what to send.
 pub(crate) fn parse_owner_body<T: OwnerParams>(
@@ -146,6 +169,30 @@ pub(crate) fn parse_body<T: DeserializeOwned>(body: &[u8], expected: &str) -> Re
 pub(crate) fn parse_query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Fault> {
     let query = Query::try_from_uri(uri);
     query.map(|Query(query)| query).map_err(|error| Fault::bad_request(error.body_text()))
+}
+
+/// Reads the parameters in a URL: those with the names of the owner, and all others. Both types must have
+/// `#[serde(deny_unknown_fields)]`: a mistyped `user_id` must not reach the memories of all users.
+#[cfg(feature = "debug")]
+pub(crate) fn parse_owner_query<N: DeserializeOwned, P: DeserializeOwned>(
+    uri: &Uri,
+    names: &[&str],
+) -> Result<(N, P), Fault> {
+    let is_name = |pair: &&str| names.contains(&pair.split('=').next().unwrap_or_default());
+    let (named, others): (Vec<&str>, Vec<&str>) = uri.query().unwrap_or_default().split('&').partition(is_name);
+    let params = parse_pairs(&others).map_err(|fault| match fault.message() {
+        message if message.contains("unknown field") => {
+            Fault::bad_request(format!("{message}; the owner is named by {}", names.join(", ")))
+        }
+        _ => fault,
+    })?;
+    Ok((parse_pairs(&named)?, params))
+}
+
+#[cfg(feature = "debug")]
+fn parse_pairs<T: DeserializeOwned>(pairs: &[&str]) -> Result<T, Fault> {
+    let uri = format!("/?{}", pairs.join("&")).parse();
+    parse_query(&uri.map_err(|_| Fault::bad_request("the query of the URL is not valid"))?)
 }
 
 /// Refuses an empty list of ids and one that is too long.

@@ -11,22 +11,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::session::{Params, Session, StrictJson};
-use crate::fault::Fault;
+use super::session::Session;
+use crate::{fault::Fault, request::Body};
 
 /// The parameters of a scan for secrets.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct ScanParams {
     /// The categories: `key`, `password`, `private_key`, `connection_string`, `card`, `bank_account`, `identity`,
     /// `email`, `phone`. Default: those that the server masks or refuses.
     categories: Vec<String>,
     /// True to mask the findings in the stored records. Default: false.
     redact: bool,
-}
-
-impl Params for ScanParams {
-    const NAMES: &'static [&'static str] = &["categories", "redact"];
 }
 
 /// The findings. They contain no text of a record.
@@ -61,7 +57,7 @@ struct RecordFindings {
 pub(super) async fn run(
     State(engine): State<MemoryEngine>,
     session: Session,
-    StrictJson(params): StrictJson<ScanParams>,
+    Body(params): Body<ScanParams>,
 ) -> Result<Json<ScanReport>, Fault> {
     let mut scan = engine.screening().scan(&session.scope).redact(params.redact);
     if !params.categories.is_empty() {

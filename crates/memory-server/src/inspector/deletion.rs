@@ -7,11 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{InspectorState, record::RecordView};
-use crate::{
-    access::Access,
-    deletions::{Body, DeletionRequest},
-    fault::Fault,
-};
+use crate::{access::Access, deletions::DeletionRequest, fault::Fault, request::Body};
 
 /// Maximum number of selected records in an answer, and of derived ones.
 const SAMPLE_RECORDS: usize = 20;

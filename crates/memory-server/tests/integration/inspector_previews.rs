@@ -130,7 +130,8 @@ async fn a_search_covers_all_sessions_of_a_user_and_no_other_user() {
 async fn a_search_refuses_what_it_does_not_know() {
     let inspected = Inspected::new().await;
     for (query, part) in [
-        ("q=tea&user=lin", "unknown parameter \"user\""),
+        ("q=tea&user=lin", "unknown field `user`"),
+        ("q=tea&user=lin", "the owner is named by user_id"),
         ("q=tea&limit=0", "it must be from 1 to 100"),
         ("q=tea&limit=many", "limit"),
         ("user_id=lin", "query"),

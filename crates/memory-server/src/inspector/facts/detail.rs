@@ -18,11 +18,7 @@ use serde::Serialize;
 use super::row::{FactRow, merged_into};
 use crate::{
     fault::Fault,
-    inspector::{
-        InspectorState,
-        evidence::EvidenceRecord,
-        query::{NoParams, Scoped},
-    },
+    inspector::{InspectorState, evidence::EvidenceRecord, query::Scoped},
 };
 
 /// Maximum number of facts of the same subject and attribute.
@@ -86,7 +82,7 @@ struct FactSource {
 pub(in crate::inspector) async fn show_fact(
     State(state): State<InspectorState>,
     Path(id): Path<String>,
-    Scoped { scope, .. }: Scoped<NoParams>,
+    Scoped { scope, .. }: Scoped,
 ) -> Result<Json<FactDetail>, Fault> {
     let engine = &state.engine;
     let now = engine.settings().clock().now();
