@@ -107,6 +107,12 @@ impl Guard {
         }
     }
 
+    /// Returns true if a request has access to memories.
+    pub(crate) fn admits(&self, request: &Request) -> bool {
+        let tokens = self.tokens_for(request.uri().path());
+        self.authenticate(request.headers(), tokens).is_ok_and(|access| !access.is_for_metrics())
+    }
+
     /// Returns the verifier of tokens for a path.
     fn tokens_for(&self, path: &str) -> Option<&dyn TokenVerifier> {
         self.tokens.as_deref().filter(|tokens| tokens.is_for_path(path))

@@ -74,8 +74,8 @@ impl Server {
         }
     }
 
-    /// Sets the database of the engine. A request that expects another one, by the hash of its location in the header
-    /// `X-Memory-Database`, gets the status 421.
+    /// Sets the database of the engine. A request with a valid key that expects another one, by the hash of its
+    /// location in the header `X-Memory-Database`, gets the status 421.
     pub fn database(mut self, database: &Database) -> Self {
         self.database = database.location_hash().parse().ok();
         self
@@ -220,7 +220,7 @@ impl Server {
         let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
         // A request passes the last layer first.
         router
-            .layer(from_fn_with_state(database, check_database))
+            .layer(from_fn_with_state((guard, database), check_database))
             .layer(from_fn(finish_body))
             .layer(CatchPanicLayer::new())
             .layer(TraceLayer::new_for_http().make_span_with(span))
@@ -234,10 +234,15 @@ impl Server {
     }
 }
 
-/// Refuses a request for another database, before anything is stored in this one.
-async fn check_database(State(database): State<Option<HeaderValue>>, request: AnyRequest, next: Next) -> Response {
+/// Refuses a request for another database, before anything is stored in this one. Without access to memories it makes
+/// no difference: the answer would tell a stranger who guesses the path of the database that the guess is right.
+async fn check_database(
+    State((guard, database)): State<(Guard, Option<HeaderValue>)>,
+    request: AnyRequest,
+    next: Next,
+) -> Response {
     match (&database, request.headers().get(DATABASE)) {
-        (Some(own), Some(expected)) if own != expected => {
+        (Some(own), Some(expected)) if own != expected && guard.admits(&request) => {
             let message = "this server serves another database than the one that the request expects";
             Fault::new(StatusCode::MISDIRECTED_REQUEST, message).into_response()
         }

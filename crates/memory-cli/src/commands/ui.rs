@@ -10,12 +10,13 @@ use clap::Args;
 use memory_engine::Database;
 use tokio::net::TcpListener;
 
-use super::serve::serve;
+use super::{hook::KEY_VARIABLE, serve::serve};
 use crate::{
     database::DatabaseArg,
     log::Log,
     plain_http::{DATABASE_HEADER, MISDIRECTED, PlainRequest, ServerAddress},
     server::ConfigArgs,
+    settings::Settings,
 };
 
 /// Open the inspector, a web page that shows the memories of a database.
@@ -47,7 +48,7 @@ impl UiCommand {
             Err(error) if error.kind() == ErrorKind::AddrInUse => {
                 let address = ServerAddress::local(config.listen);
                 let database = config.db.parse::<DatabaseArg>()?.database()?;
-                if serves_another(&address, &database).await {
+                if serves_another(&address, &database).await? {
                     bail!(
                         "a server of another database listens on {}; choose another address, as in --listen \
                          127.0.0.1:8766",
@@ -79,11 +80,15 @@ impl UiCommand {
 }
 
 /// Returns true if the server at an address says that it serves another database.
-async fn serves_another(address: &ServerAddress, database: &Database) -> bool {
-    let headers = vec![(DATABASE_HEADER, database.location_hash())];
+async fn serves_another(address: &ServerAddress, database: &Database) -> Result<bool> {
+    let mut headers = vec![(DATABASE_HEADER, database.location_hash())];
+    // A server with keys does not say it without one.
+    if let Some(key) = Settings::load()?.get(KEY_VARIABLE) {
+        headers.push(("Authorization", format!("Bearer {}", key.trim())));
+    }
     let request = PlainRequest { method: "GET", path: "/health", headers, body: Vec::new() };
-    let Ok(stream) = address.connect().await else { return false };
-    address.send(stream, request).await.is_ok_and(|response| response.status == MISDIRECTED)
+    let Ok(stream) = address.connect().await else { return Ok(false) };
+    Ok(address.send(stream, request).await.is_ok_and(|response| response.status == MISDIRECTED))
 }
 
 /// Returns true if a server with the inspector answers at an address.

@@ -216,17 +216,20 @@ fn without_a_server_facts_are_extracted_after_a_reply() {
 #[test]
 fn a_server_of_another_database_is_not_used() {
     let cli = CliFixture::new();
-    let served =
-        RunningServer::start_as(cli.command(&[]).env("MEMORY_EMBEDDER", "hash"), &["serve", "--db", "served.db"]);
+    let key = ("MEMORY_TOKEN", "a-key-for-the-whole-office");
+    let serve = ["serve", "--db", "served.db"];
+    let served = RunningServer::start_as(cli.command(&[]).envs([("MEMORY_EMBEDDER", "hash"), key]), &serve);
     let url = format!("http://{}", served.address);
-    let arguments = ["user-prompt", "--server", &url, "--db", "mine.db"];
-    let answer = hook(&cli, &arguments, &json!({"session_id": "s", "prompt": "The office printer is called Marvin."}));
+    let mut command = cli.command(&["hook", "user-prompt", "--server", &url, "--db", "mine.db"]);
+    command.envs([key]);
+    let input = json!({"session_id": "s", "prompt": "The office printer is called Marvin."});
+    let answer = run_with_input(command, &input.to_string());
     assert_eq!(answer.json()["stored"], true);
     assert!(cli.run(&["export", "--db", "mine.db"]).ok().contains("Marvin"));
     assert!(!cli.run(&["export", "--db", "served.db"]).ok().contains("Marvin"));
-    let page = cli.run(&["ui", "--no-open", "--listen", &served.address, "--db", "mine.db"]);
+    let page = cli.run_with(&[key], &["ui", "--no-open", "--listen", &served.address, "--db", "mine.db"]);
     assert!(page.stderr.contains("a server of another database"), "{}", page.stderr);
-    let page = cli.run(&["ui", "--no-open", "--listen", &served.address, "--db", "served.db"]);
+    let page = cli.run_with(&[key], &["ui", "--no-open", "--listen", &served.address, "--db", "served.db"]);
     assert!(page.ok().contains("the inspector is at"));
 }
 

@@ -213,3 +213,31 @@ async fn a_request_for_another_database_is_refused_and_stores_nothing() {
     assert_eq!(accepted.status, StatusCode::OK);
     assert_eq!(stored_texts(&engine, "lin").await.iter().filter(|text| *text == "one").count(), 0);
 }
+
+#[tokio::test]
+async fn a_request_without_a_key_learns_nothing_about_the_database() {
+    let engine = engine().await;
+    let (key, figures) = (ApiKey::generate(), ApiKey::generate());
+    let keys = KeyRing::default().with_key(&key, Access::tenant("app", "default").unwrap());
+    let keys = keys.with_key(&figures, Access::tenant("figures", "default").unwrap().only_metrics());
+    let database = Database::file("mine.db");
+    let server = Server::new(engine.clone(), Guard::keys(keys)).hooks(Hooks::new(engine)).database(&database);
+    let router = server.router();
+    let [own, other] = [database, Database::file("other.db")].map(|database| database.location_hash());
+    for path in ["/api/audit", "/health", "/openapi.json", "/no/such/route"] {
+        for sent in [None, Some("wrong"), Some(figures.reveal())] {
+            let answer = |expected: &String| {
+                let mut request = Request::get(path).header("x-memory-database", expected);
+                if let Some(key) = sent {
+                    request = request.header("x-api-key", key);
+                }
+                router.clone().oneshot(request.body(Body::empty()).unwrap())
+            };
+            let statuses = [answer(&own).await.unwrap().status(), answer(&other).await.unwrap().status()];
+            assert_eq!(statuses[0], statuses[1], "{path} with the key {sent:?}");
+        }
+        let request = Request::get(path).header("x-memory-database", &other).header("x-api-key", key.reveal());
+        let refused = router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(refused.status(), StatusCode::MISDIRECTED_REQUEST, "{path}");
+    }
+}
