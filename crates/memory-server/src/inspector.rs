@@ -23,10 +23,11 @@ mod timeline;
 mod titles;
 mod undo;
 
-use std::sync::Arc;
+use std::{fs, path::Path, sync::Arc};
 
 use memory_engine::MemoryEngine;
 
+use self::overview::storage::Backend;
 use crate::{
     config::Config,
     debug::search_report::{SearchParams, SearchReport},
@@ -50,6 +51,9 @@ pub struct Inspector {
 struct InspectorState {
     engine: MemoryEngine,
     config: Arc<Config>,
+    backend: Backend,
+    /// The absolute path of a SQLite database.
+    database_file: Option<Arc<Path>>,
     /// The metrics of the process, if they are collected.
     metrics: Option<Metrics>,
 }
@@ -58,7 +62,10 @@ impl Inspector {
     /// Creates the inspector of this engine. The configuration names the database, whose size is shown, the prices of
     /// upstreams, and the options of the previews.
     pub fn new(engine: MemoryEngine, config: Config) -> Self {
-        Self { state: InspectorState { engine, config: Arc::new(config), metrics: None } }
+        // The paths are resolved once, since this may wait for the disk.
+        let database_file = fs::canonicalize(&config.db).ok().filter(|path| path.is_file()).map(Arc::from);
+        let backend = Backend::of(&config.db);
+        Self { state: InspectorState { engine, config: Arc::new(config), backend, database_file, metrics: None } }
     }
 
     /// Shows these metrics of the process in the view "Operations". Default: none.

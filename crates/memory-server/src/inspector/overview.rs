@@ -2,7 +2,7 @@
 
 pub(super) mod growth;
 mod stats;
-mod storage;
+pub(super) mod storage;
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,7 @@ use memory_engine::{Job, MemoryEngine, Scope, Stats, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::{
-    stats::stats_of,
-    storage::{Backend, Storage},
-};
+use self::{stats::stats_of, storage::Storage};
 use super::{InspectorState, accessible_scopes::AccessibleScopes};
 use crate::{debug::reindex::indexed_records, fault::Fault};
 
@@ -108,11 +105,10 @@ pub(super) async fn show_overview(
 ) -> Result<Json<Overview>, Fault> {
     let engine = &state.engine;
     let stats = stats_of(engine, &accessible.scopes).await?;
-    let backend = Backend::of(&state.config.db);
-    let storage = if accessible.is_for_all_users { backend.storage().await } else { None };
+    let storage = if accessible.is_for_all_users { state.backend.storage().await } else { None };
     let server = ServerFacts {
         version: env!("CARGO_PKG_VERSION"),
-        backend: backend.name(),
+        backend: state.backend.name(),
         embedder: engine.settings().embedder().space().to_string(),
         zone: zone_name(engine),
     };

@@ -1,6 +1,6 @@
 //! The owners of memories that a key may access, for the lists in which a person chooses one.
 
-use std::{collections::BTreeMap, fs};
+use std::collections::BTreeMap;
 
 use axum::{Json, extract::State};
 use memory_engine::{Scope, Timestamp, store::RecordGroup};
@@ -91,8 +91,7 @@ pub(super) async fn list_users(State(state): State<InspectorState>, access: Acce
         records,
         newest: newest.to_string(),
     });
-    let file = access.is_for_all_users().then(|| fs::canonicalize(&state.config.db).ok()).flatten();
-    let file = file.filter(|path| path.is_file());
+    let file = state.database_file.filter(|_| access.is_for_all_users());
     Ok(Json(Users {
         key: access.name().to_owned(),
         all_users: access.is_for_all_users(),

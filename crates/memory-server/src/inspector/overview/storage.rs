@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// The backend that a configuration names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Backend {
+pub(in crate::inspector) enum Backend {
     /// The path of the database.
     Sqlite(String),
     Postgres,
@@ -28,7 +28,7 @@ pub(super) struct Storage {
 
 impl Backend {
     /// Returns the backend of a database, given as in the configuration.
-    pub(super) fn of(database: &str) -> Self {
+    pub(in crate::inspector) fn of(database: &str) -> Self {
         let is_address = database.starts_with("postgres://") || database.starts_with("postgresql://");
         if database == "postgres" || is_address {
             Self::Postgres
