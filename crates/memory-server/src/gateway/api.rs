@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::routing::{any, get, post};
+use axum::routing::any;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
@@ -17,80 +17,56 @@ pub(super) const DESCRIPTION: &str = "The chat gateway for clients of OpenAI and
 /// The routes under a prefix that names the owner of the conversation.
 pub(super) fn routes(owner: &str) -> Routes<Arc<GatewayState>> {
     let path = |rest: &str| format!("{owner}/v1/{rest}");
+    let completion = |operation: ApiOperation| {
+        let operation = operation.headers::<ChatHeaders>().answer::<Object>();
+        let operation = operation.response::<String>("200", "A stream of events.", "text/event-stream");
+        operation.response_headers::<ReplyHeaders>()
+    };
     let chat = ApiOperation::new(
         "chat",
         "Completes a chat with the upstream of the model, and adds memories to the user's message or to the system \
          prompt.",
-    )
-    .headers::<ChatHeaders>()
-    .body::<ChatRequest>()
-    .answer::<Object>()
-    .response::<String>("200", "A stream of events.", "text/event-stream")
-    .response_headers::<ReplyHeaders>();
-    let models_list = ApiOperation::new("models", "Lists the models of all upstreams.").answer::<ModelList>();
-    let model = ApiOperation::new("model", "Describes a model. Its name may contain slashes.").answer::<Object>();
-    let embeddings = ApiOperation::new("embeddings", "Embeds texts with the upstream of the model.")
-        .body::<EmbeddingsRequest>()
-        .answer::<Object>();
+    );
     let messages = ApiOperation::new(
         "messages",
         "Completes a chat in Anthropic's dialect, and adds memories to the user's message or after the system prompt. \
          An upstream that does not speak it is served by conversion.",
-    )
-    .headers::<ChatHeaders>()
-    .body::<MessagesRequest>()
-    .answer::<Object>()
-    .response::<String>("200", "A stream of events.", "text/event-stream")
-    .response_headers::<ReplyHeaders>();
+    );
     let count_tokens = ApiOperation::new(
         "count_tokens",
         "Counts the tokens of a request in Anthropic's dialect; an estimate if the upstream does not speak it.",
-    )
-    .body::<MessagesRequest>()
-    .answer::<TokenCount>();
+    );
+    let count_tokens = count_tokens.body::<MessagesRequest>().answer::<TokenCount>();
     let responses = ApiOperation::new(
         "responses",
         "Completes a chat in the dialect of OpenAI's Responses, and adds memories to the user's message or to \
          the instructions. An upstream that does not speak it is served by conversion.",
-    )
-    .headers::<ChatHeaders>()
-    .body::<ResponsesRequest>()
-    .answer::<Object>()
-    .response::<String>("200", "A stream of events.", "text/event-stream")
-    .response_headers::<ReplyHeaders>();
+    );
     let stored_response = |id, summary| with_errors(ApiOperation::new(id, summary).answer::<Object>());
+    let show_stored =
+        stored_response("stored_response", "Shows a stored response, of the first upstream that speaks Responses.");
+    let change_stored =
+        stored_response("change_stored_response", "Passes a request about a stored response on, such as `cancel`.");
+    let delete_stored =
+        stored_response("delete_stored_response", "Deletes a stored response. The memory keeps the turn.");
+    let models_list = ApiOperation::new("models", "Lists the models of all upstreams.").answer::<ModelList>();
+    let model = ApiOperation::new("model", "Describes a model. Its name may contain slashes.").answer::<Object>();
+    let embeddings = ApiOperation::new("embeddings", "Embeds texts with the upstream of the model.");
+    let embeddings = embeddings.body::<EmbeddingsRequest>().answer::<Object>();
     let stored = &path("responses/{*rest}");
-    let unknown = models::unknown;
     Routes::new(TAG, DESCRIPTION)
-        .route("post", &path("chat/completions"), post(chat::chat).fallback(unknown), with_errors(chat))
-        .route("post", &path("messages"), post(chat::messages).fallback(unknown), with_messages_errors(messages))
-        .route(
-            "post",
-            &path("messages/count_tokens"),
-            post(count_tokens::count_tokens).fallback(unknown),
-            with_messages_errors(count_tokens),
-        )
-        .route("post", &path("responses"), post(chat::responses).fallback(unknown), with_errors(responses))
-        .route(
-            "get",
-            stored,
-            get(responses::stored_response).fallback(unknown),
-            stored_response("stored_response", "Shows a stored response, of the first upstream that speaks Responses."),
-        )
-        .post(
-            stored,
-            responses::stored_response,
-            stored_response("change_stored_response", "Passes a request about a stored response on, such as `cancel`."),
-        )
-        .delete(
-            stored,
-            responses::stored_response,
-            stored_response("delete_stored_response", "Deletes a stored response. The memory keeps the turn."),
-        )
-        .route("get", &path("models"), get(models::models).fallback(unknown), with_errors(models_list))
-        .route("get", &path("models/{*model}"), get(models::model).fallback(unknown), with_errors(model))
-        .route("post", &path("embeddings"), post(models::embeddings).fallback(unknown), with_errors(embeddings))
-        .undocumented(&path("{*rest}"), any(unknown))
+        .post(&path("chat/completions"), chat::chat, with_errors(completion(chat.body::<ChatRequest>())))
+        .post(&path("messages"), chat::messages, with_messages_errors(completion(messages.body::<MessagesRequest>())))
+        .post(&path("messages/count_tokens"), count_tokens::count_tokens, with_messages_errors(count_tokens))
+        .post(&path("responses"), chat::responses, with_errors(completion(responses.body::<ResponsesRequest>())))
+        .get(stored, responses::stored_response, show_stored)
+        .post(stored, responses::stored_response, change_stored)
+        .delete(stored, responses::stored_response, delete_stored)
+        .get(&path("models"), models::models, with_errors(models_list))
+        .get(&path("models/{*model}"), models::model, with_errors(model))
+        .post(&path("embeddings"), models::embeddings, with_errors(embeddings))
+        .undocumented(&path("{*rest}"), any(models::unknown))
+        .with_method_fallback(models::unknown)
 }
 
 fn with_errors(operation: ApiOperation) -> ApiOperation {

@@ -109,10 +109,15 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     }
 
     /// Reports a method that a path does not have as [`Fault`] does.
-    pub(crate) fn with_method_faults(mut self) -> Self {
-        self.router = self.router.method_not_allowed_fallback(async |method: Method| {
+    pub(crate) fn with_method_faults(self) -> Self {
+        self.with_method_fallback(async |method: Method| {
             Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
-        });
+        })
+    }
+
+    /// Answers a method that a path does not have by this handler.
+    pub(crate) fn with_method_fallback<H: Handler<T, S>, T: 'static>(mut self, handler: H) -> Self {
+        self.router = self.router.method_not_allowed_fallback(handler);
         self
     }
 
