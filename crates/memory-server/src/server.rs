@@ -242,7 +242,7 @@ async fn check_database(
     next: Next,
 ) -> Response {
     match (&database, request.headers().get(DATABASE)) {
-        (Some(own), Some(expected)) if own != expected && guard.admits(&request) => {
+        (Some(own), Some(expected)) if guard.admits(&request) && own != expected => {
             let message = "this server serves another database than the one that the request expects";
             Fault::new(StatusCode::MISDIRECTED_REQUEST, message).into_response()
         }
