@@ -9,7 +9,7 @@ use axum::{
     Router,
     extract::{MatchedPath, Request},
     middleware::{Next, from_fn},
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use memory_engine::{Clock, Error, ErrorKind, Job, MemoryEngine, Result, SystemClock, Timestamp};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -17,7 +17,6 @@ use tokio::runtime::Handle;
 
 use crate::{
     access::{Access, METRICS_PART},
-    fault::Fault,
     openapi::{ApiOperation, Routes},
     part::ServerPart,
 };
@@ -118,15 +117,8 @@ impl Metrics {
         let operation =
             ApiOperation::new("metrics", "Returns counters, durations and gauges in the text format of Prometheus.")
                 .response::<String>("200", "The metrics.", "text/plain");
-        let (router, section) =
-            Routes::new("metrics", "Metrics for Prometheus.").get("/metrics", read, operation).finish();
-        ServerPart {
-            name: METRICS_PART,
-            router,
-            sections: vec![section],
-            errors: Fault::into_response,
-            background: None,
-        }
+        let routes = Routes::new("metrics", "Metrics for Prometheus.").get("/metrics", read, operation);
+        ServerPart::new(METRICS_PART, routes, ())
     }
 }
 

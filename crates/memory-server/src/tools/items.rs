@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::state::{ToolsState, UserQuery};
+use super::state::{ToolsState, UserMemory, UserQuery};
 use crate::{
     access::Access,
     fault::Fault,
@@ -124,19 +124,13 @@ struct Namespaces {
     namespaces: Vec<Vec<String>>,
 }
 
-impl ToolsState {
-    fn item_store(&self, access: &Access, headers: &HeaderMap, query: &UserQuery) -> Result<ItemStore, Fault> {
-        Ok(ItemStore::new(self.engine.clone(), self.scope(access, headers, query)?))
+impl UserMemory {
+    fn items(&self) -> ItemStore {
+        ItemStore::new(self.engine.clone(), self.scope.clone())
     }
 }
 
-async fn put_item(
-    State(tools): State<Arc<ToolsState>>,
-    access: Access,
-    UrlQuery(query): UrlQuery<UserQuery>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Response, Fault> {
+async fn put_item(memory: UserMemory, body: Bytes) -> Result<Response, Fault> {
     let item: NewItem = parse_body(&body, "namespace, key and value")?;
     if item.ttl.is_some() {
         return Err(Fault::bad_request("ttl is not supported; delete the item when it is not needed any more"));
@@ -146,8 +140,7 @@ async fn put_item(
         Some(Index::Off(false)) => Some(Vec::new()),
         Some(Index::Fields(fields)) => Some(fields),
     };
-    let store = tools.item_store(&access, &headers, &query)?;
-    Ok(match store.put(&item.namespace, &item.key, &item.value, indexed.as_deref()).await? {
+    Ok(match memory.items().put(&item.namespace, &item.key, &item.value, indexed.as_deref()).await? {
         ItemWrite::Done => StatusCode::NO_CONTENT.into_response(),
         ItemWrite::Waiting => {
             let message = "the item waits until a person accepts it; until then the earlier one stays";
@@ -168,43 +161,24 @@ async fn get_item(
     item.map(Json).ok_or_else(|| Fault::not_found("there is no item with this namespace and key"))
 }
 
-async fn delete_item(
-    State(tools): State<Arc<ToolsState>>,
-    access: Access,
-    UrlQuery(query): UrlQuery<UserQuery>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<StatusCode, Fault> {
+async fn delete_item(memory: UserMemory, body: Bytes) -> Result<StatusCode, Fault> {
     let name: ItemName = parse_body(&body, "namespace and key")?;
-    tools.item_store(&access, &headers, &query)?.delete(&name.namespace, &name.key).await?;
+    memory.items().delete(&name.namespace, &name.key).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn search_items(
-    State(tools): State<Arc<ToolsState>>,
-    access: Access,
-    UrlQuery(query): UrlQuery<UserQuery>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Json<Items>, Fault> {
+async fn search_items(memory: UserMemory, body: Bytes) -> Result<Json<Items>, Fault> {
     let search: ItemQuery = parse_body(&body, "namespace_prefix, filter, query, limit and offset")?;
-    let store = tools.item_store(&access, &headers, &query)?;
     // Without a query it is a list.
     if search.query.as_deref().is_none_or(|query| query.trim().is_empty()) {
-        tools.engine.audit().log_export(store.scope(), "items.search").await?;
+        memory.engine.audit().log_export(&memory.scope, "items.search").await?;
     }
-    let items = store.search(&search).await?;
+    let items = memory.items().search(&search).await?;
     Ok(Json(Items { items }))
 }
 
-async fn list_namespaces(
-    State(tools): State<Arc<ToolsState>>,
-    access: Access,
-    UrlQuery(query): UrlQuery<UserQuery>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Json<Namespaces>, Fault> {
+async fn list_namespaces(memory: UserMemory, body: Bytes) -> Result<Json<Namespaces>, Fault> {
     let list: NamespaceQuery = parse_body(&body, "prefix, suffix, max_depth, limit and offset")?;
-    let namespaces = tools.item_store(&access, &headers, &query)?.namespaces(&list).await?;
+    let namespaces = memory.items().namespaces(&list).await?;
     Ok(Json(Namespaces { namespaces }))
 }

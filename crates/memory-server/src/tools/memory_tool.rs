@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use axum::{Json, body::Bytes, extract::State, http::HeaderMap};
+use axum::{Json, body::Bytes};
 use memory_engine_tool_backends::MemoryTool;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::state::{ToolsState, UserQuery};
+use super::state::{ToolsState, UserMemory, UserQuery};
 use crate::{
-    access::Access,
     fault::Fault,
     headers::UserHeader,
     openapi::{Routes, table},
-    request::{UrlQuery, parse_body},
+    request::parse_body,
 };
 
 pub(super) fn routes() -> Routes<Arc<ToolsState>> {
@@ -36,18 +35,11 @@ struct ToolAnswer {
     is_error: bool,
 }
 
-async fn handle(
-    State(tools): State<Arc<ToolsState>>,
-    access: Access,
-    UrlQuery(query): UrlQuery<UserQuery>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Json<ToolAnswer>, Fault> {
+async fn handle(memory: UserMemory, body: Bytes) -> Result<Json<ToolAnswer>, Fault> {
     let command: Value = parse_body(&body, "the input of a tool_use block")?;
-    let scope = tools.scope(&access, &headers, &query)?;
     if command["command"] == "view" {
-        tools.engine.audit().log_export(&scope, "memory_tool.view").await?;
+        memory.engine.audit().log_export(&memory.scope, "memory_tool.view").await?;
     }
-    let result = MemoryTool::new(tools.engine.clone(), scope).call(&command).await?;
+    let result = MemoryTool::new(memory.engine, memory.scope).call(&command).await?;
     Ok(Json(ToolAnswer { content: result.content, is_error: result.is_error }))
 }
