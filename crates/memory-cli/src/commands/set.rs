@@ -23,8 +23,6 @@ pub(crate) struct SetCommand {
     /// Ids of the records, or their ids in an imported file
     #[arg(required = true)]
     ids: Vec<String>,
-    #[command(flatten)]
-    screening: ScreeningArgs,
     /// Pin the records
     #[arg(long, group = "change", conflicts_with = "unpin")]
     pin: bool,
@@ -45,6 +43,8 @@ pub(crate) struct SetCommand {
     keep: bool,
     #[command(flatten)]
     timezone: ZoneArgs,
+    #[command(flatten)]
+    screening: ScreeningArgs,
     #[command(flatten)]
     target: TargetArgs,
 }
