@@ -48,25 +48,14 @@ impl MemoryBlock {
         Self::default().with_heading(language.pick(CHINESE_HEADING, ENGLISH_HEADING))
     }
 
-    /// Sets the heading.
-    #[must_use]
-    pub fn with_heading(mut self, heading: impl Into<String>) -> Self {
-        self.heading = heading.into();
-        self
-    }
-
-    /// Sets the maximum number of characters of the whole block.
-    #[must_use]
-    pub fn with_max_chars(mut self, max_chars: usize) -> Self {
-        self.max_chars = max_chars;
-        self
-    }
-
-    /// Sets the time zone of the dates of records without a zone of their own.
-    #[must_use]
-    pub fn with_zone(mut self, zone: TimeZone) -> Self {
-        self.zone = Some(zone);
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the heading.
+        with_heading(heading: impl Into<String>) => heading = heading.into();
+        /// Sets the maximum number of characters of the whole block.
+        with_max_chars(max_chars: usize);
+        /// Sets the time zone of the dates of records without a zone of their own.
+        with_zone(zone: TimeZone) => zone = Some(zone);
     }
 
     /// Renders records, best first. Without a record that fits, the text is empty.

@@ -54,18 +54,12 @@ impl Item {
         Self { id: Some(record.id), time: record.occurred_at, ..Self::new(text) }
     }
 
-    /// Sets the score.
-    #[must_use]
-    pub fn with_score(mut self, score: f64) -> Self {
-        self.score = score;
-        self
-    }
-
-    /// Sets the time.
-    #[must_use]
-    pub fn at(mut self, time: Timestamp) -> Self {
-        self.time = time;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the score.
+        with_score(score: f64);
+        /// Sets the time.
+        at(time: Timestamp);
     }
 }
 
@@ -135,38 +129,22 @@ impl Layer {
         Self { overflow: Overflow::DropOldest, ..Self::text(name, budget, block.text.as_str()) }
     }
 
-    /// Sets the priority.
-    #[must_use]
-    pub fn with_priority(mut self, priority: i32) -> Self {
-        self.priority = priority;
-        self
-    }
-
-    /// Sets the rule for items that exceed the budget.
-    #[must_use]
-    pub fn with_overflow(mut self, overflow: Overflow) -> Self {
-        self.overflow = overflow;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the priority.
+        with_priority(priority: i32);
+        /// Sets the rule for items that exceed the budget.
+        with_overflow(overflow: Overflow);
+        /// Sets the text before the first item, with its line break.
+        with_heading(heading: impl Into<String>) => heading = heading.into();
+        /// Sets the text between two items.
+        with_separator(separator: impl Into<String>) => separator = separator.into();
     }
 
     /// Marks the layer as stable: it is the same from message to message.
     #[must_use]
     pub fn stable(mut self) -> Self {
         self.stable = true;
-        self
-    }
-
-    /// Sets the text before the first item, with its line break.
-    #[must_use]
-    pub fn with_heading(mut self, heading: impl Into<String>) -> Self {
-        self.heading = heading.into();
-        self
-    }
-
-    /// Sets the text between two items.
-    #[must_use]
-    pub fn with_separator(mut self, separator: impl Into<String>) -> Self {
-        self.separator = separator.into();
         self
     }
 

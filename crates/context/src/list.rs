@@ -31,18 +31,12 @@ impl Default for MemoryList {
 }
 
 impl MemoryList {
-    /// Sets the maximum number of memories.
-    #[must_use]
-    pub fn with_limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// Sets the maximum number of characters of the whole list.
-    #[must_use]
-    pub fn with_max_chars(mut self, max_chars: usize) -> Self {
-        self.max_chars = max_chars;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the maximum number of memories.
+        with_limit(limit: usize);
+        /// Sets the maximum number of characters of the whole list.
+        with_max_chars(max_chars: usize);
     }
 
     /// Renders records, best first.

@@ -38,18 +38,12 @@ impl StoryEntity {
         Self { name: name.into(), kind: kind.into(), ..Self::default() }
     }
 
-    /// Sets the description.
-    #[must_use]
-    pub fn with_about(mut self, about: impl Into<String>) -> Self {
-        self.about = about.into();
-        self
-    }
-
-    /// Sets the id of the message that names the entity.
-    #[must_use]
-    pub fn with_evidence(mut self, evidence: impl Into<String>) -> Self {
-        self.evidence = evidence.into();
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the description.
+        with_about(about: impl Into<String>) => about = about.into();
+        /// Sets the id of the message that names the entity.
+        with_evidence(evidence: impl Into<String>) => evidence = evidence.into();
     }
 }
 

@@ -23,22 +23,13 @@ pub struct RecordPatch {
 }
 
 impl RecordPatch {
-    /// Pins or unpins the records.
-    pub fn pinned(mut self, pinned: bool) -> Self {
-        self.pinned = Some(pinned);
-        self
-    }
-
-    /// Sets the importance, 0 to 1.
-    pub fn importance(mut self, importance: f64) -> Self {
-        self.importance = Some(importance);
-        self
-    }
-
-    /// Sets the time at which the records expire.
-    pub fn expires_at(mut self, time: impl Into<Timestamp>) -> Self {
-        self.expires_at = Some(Some(time.into()));
-        self
+    memory_engine_core::setters! {
+        /// Pins or unpins the records.
+        pinned(pinned: bool) => pinned = Some(pinned);
+        /// Sets the importance, 0 to 1.
+        importance(importance: f64) => importance = Some(importance);
+        /// Sets the time at which the records expire.
+        expires_at(time: impl Into<Timestamp>) => expires_at = Some(Some(time.into()));
     }
 
     /// Removes the expiry of the records.

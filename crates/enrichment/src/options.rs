@@ -67,58 +67,33 @@ impl EnrichmentOptions {
             .with_profile_writer(ChatProfiles::new(model)))
     }
 
-    /// Splits long turns into chunks, each a record of the kind [`Kind::CHUNK`](memory_engine_core::Kind::CHUNK) that
-    /// cites the turn. Searches find a chunk by itself: one sentence of a page may be similar to a query that the page
-    /// is not.
-    pub fn with_chunks(mut self, chunker: Chunker) -> Self {
-        self.chunker = Some(chunker);
-        self
-    }
+    memory_engine_core::setters! {
+        /// Splits long turns into chunks, each a record of the kind [`Kind::CHUNK`](memory_engine_core::Kind::CHUNK)
+        /// that cites the turn. Searches find a chunk by itself: one sentence of a page may be similar to a query that
+        /// the page is not.
+        with_chunks(chunker: Chunker) => chunker = Some(chunker);
 
-    /// Extracts topic, entities and emotion of turns.
-    pub fn with_metadata(mut self, metadata: impl MetadataExtractor) -> Self {
-        self.metadata = Some(Arc::new(metadata));
-        self
-    }
+        /// Extracts topic, entities and emotion of turns.
+        with_metadata(metadata: impl MetadataExtractor) => metadata = Some(Arc::new(metadata));
+        /// Extracts facts.
+        with_facts(facts: impl FactExtractor) => facts = Some(Arc::new(facts));
+        /// Summarizes conversations.
+        with_summaries(summarizer: impl Summarizer) => summarizer = Some(Arc::new(summarizer));
+        /// Sets when a summary is due.
+        with_trigger(trigger: SummaryTrigger);
+        /// Sets length, language and time zone of summaries.
+        with_request(request: SummaryRequest);
 
-    /// Extracts facts.
-    pub fn with_facts(mut self, facts: impl FactExtractor) -> Self {
-        self.facts = Some(Arc::new(facts));
-        self
-    }
+        /// Writes one record of the kind [`Kind::PROFILE`](memory_engine_core::Kind::PROFILE) for each user (and
+        /// agent), in a few lines, from the current facts and the latest 60 messages. It is written again after this
+        /// many messages (at least 1), at the next message if one of its sources is no longer active, and at once if
+        /// one is deleted. The model of [`model`](Self::model) writes it, or the writer of
+        /// [`with_profile_writer`](Self::with_profile_writer), or the rules. A companion keeps profiles of its own and
+        /// needs none of these.
+        with_profile(messages: usize) => profile_every = Some(messages.max(1));
 
-    /// Summarizes conversations.
-    pub fn with_summaries(mut self, summarizer: impl Summarizer) -> Self {
-        self.summarizer = Some(Arc::new(summarizer));
-        self
-    }
-
-    /// Sets when a summary is due.
-    pub fn with_trigger(mut self, trigger: SummaryTrigger) -> Self {
-        self.trigger = trigger;
-        self
-    }
-
-    /// Sets length, language and time zone of summaries.
-    pub fn with_request(mut self, request: SummaryRequest) -> Self {
-        self.request = request;
-        self
-    }
-
-    /// Writes one record of the kind [`Kind::PROFILE`](memory_engine_core::Kind::PROFILE) for each user (and agent), in
-    /// a few lines, from the current facts and the latest 60 messages. It is written again after this many messages (at
-    /// least 1), at the next message if one of its sources is no longer active, and at once if one is deleted. The
-    /// model of [`model`](Self::model) writes it, or the writer of [`with_profile_writer`](Self::with_profile_writer),
-    /// or the rules. A companion keeps profiles of its own and needs none of these.
-    pub fn with_profile(mut self, messages: usize) -> Self {
-        self.profile_every = Some(messages.max(1));
-        self
-    }
-
-    /// Sets the writer of profiles, with the rules as fallback. Without [`with_profile`](Self::with_profile) none are
-    /// written.
-    pub fn with_profile_writer(mut self, writer: impl ProfileSummarizer) -> Self {
-        self.profile_writer = Some(Arc::new(writer));
-        self
+        /// Sets the writer of profiles, with the rules as fallback. Without [`with_profile`](Self::with_profile) none
+        /// are written.
+        with_profile_writer(writer: impl ProfileSummarizer) => profile_writer = Some(Arc::new(writer));
     }
 }

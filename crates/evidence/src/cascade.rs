@@ -38,18 +38,12 @@ impl EvidenceCascade {
         }
     }
 
-    /// Sets the database, which is searched first. `None` means no database.
-    #[must_use]
-    pub fn with_database(mut self, database: Option<Arc<dyn EvidenceSource>>) -> Self {
-        self.database = database;
-        self
-    }
-
-    /// Sets the options.
-    #[must_use]
-    pub fn with_options(mut self, options: EvidenceOptions) -> Self {
-        self.options = options;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the database, which is searched first. `None` means no database.
+        with_database(database: Option<Arc<dyn EvidenceSource>>);
+        /// Sets the options.
+        with_options(options: EvidenceOptions);
     }
 
     /// Sets these options, overridden by the environment variables of [`EvidenceOptions::from_env`]. An invalid

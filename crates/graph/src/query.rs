@@ -57,13 +57,6 @@ impl GraphQuery {
         Self::new(Seeds::Names(names.into_iter().map(Into::into).collect()))
     }
 
-    /// Sets the maximum number of hops, at most [`GraphQuery::MAX_HOPS`].
-    #[must_use]
-    pub fn with_hops(mut self, hops: u32) -> Self {
-        self.hops = hops;
-        self
-    }
-
     /// Sets the maximum numbers of entities and relations.
     #[must_use]
     pub fn with_limits(mut self, entities: usize, edges: usize) -> Self {
@@ -72,25 +65,16 @@ impl GraphQuery {
         self
     }
 
-    /// Sets the maximum number of records named for each entity and relation.
-    #[must_use]
-    pub fn with_evidence(mut self, records: usize) -> Self {
-        self.evidence = records;
-        self
-    }
-
-    /// Restricts the graph to records that match.
-    #[must_use]
-    pub fn with_filter(mut self, filter: Option<Filter>) -> Self {
-        self.filter = filter;
-        self
-    }
-
-    /// Restricts the graph to relations that hold at this time.
-    #[must_use]
-    pub fn at(mut self, time: Timestamp) -> Self {
-        self.at = Some(time);
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the maximum number of hops, at most [`GraphQuery::MAX_HOPS`].
+        with_hops(hops: u32);
+        /// Sets the maximum number of records named for each entity and relation.
+        with_evidence(records: usize) => evidence = records;
+        /// Restricts the graph to records that match.
+        with_filter(filter: Option<Filter>);
+        /// Restricts the graph to relations that hold at this time.
+        at(time: Timestamp) => at = Some(time);
     }
 
     /// Checks the limits of the query.

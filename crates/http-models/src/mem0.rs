@@ -34,18 +34,12 @@ impl Mem0Owner {
         Self { user_id: Some(id.into()), ..Self::default() }
     }
 
-    /// Adds the agent.
-    #[must_use]
-    pub fn with_agent(mut self, id: impl Into<String>) -> Self {
-        self.agent_id = Some(id.into());
-        self
-    }
-
-    /// Adds the session.
-    #[must_use]
-    pub fn with_run(mut self, id: impl Into<String>) -> Self {
-        self.run_id = Some(id.into());
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Adds the agent.
+        with_agent(id: impl Into<String>) => agent_id = Some(id.into());
+        /// Adds the session.
+        with_run(id: impl Into<String>) => run_id = Some(id.into());
     }
 
     /// Returns the ids as JSON. At least one is required: without an id, a search would cover all users.
@@ -84,18 +78,12 @@ impl Mem0Search {
         Self { query: query.into(), limit: 20, threshold: None, filters: Map::new() }
     }
 
-    /// Sets the maximum number of memories.
-    #[must_use]
-    pub fn with_limit(mut self, limit: u32) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// Sets the minimum score.
-    #[must_use]
-    pub fn with_threshold(mut self, threshold: f64) -> Self {
-        self.threshold = Some(threshold);
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the maximum number of memories.
+        with_limit(limit: u32);
+        /// Sets the minimum score.
+        with_threshold(threshold: f64) => threshold = Some(threshold);
     }
 
     /// Adds a condition.

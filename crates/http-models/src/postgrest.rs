@@ -167,16 +167,11 @@ impl Select {
         self
     }
 
-    /// Sets the maximum number of rows.
-    pub fn limit(mut self, rows: u64) -> Self {
-        self.limit = Some(rows);
-        self
-    }
-
-    /// Skips this many rows.
-    pub fn offset(mut self, rows: u64) -> Self {
-        self.offset = Some(rows);
-        self
+    memory_engine_core::setters! {
+        /// Sets the maximum number of rows.
+        limit(rows: u64) => limit = Some(rows);
+        /// Skips this many rows.
+        offset(rows: u64) => offset = Some(rows);
     }
 
     fn query(&self) -> Result<Vec<(String, String)>> {

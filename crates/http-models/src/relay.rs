@@ -64,22 +64,13 @@ impl RelayRequest {
         Self { method, path, query: None, headers: HeaderMap::new(), body: Bytes::new() }
     }
 
-    /// Sets the query string, without the question mark.
-    pub fn with_query(mut self, query: Option<&str>) -> Self {
-        self.query = query.map(str::to_owned);
-        self
-    }
-
-    /// Sets the headers.
-    pub fn with_headers(mut self, headers: HeaderMap) -> Self {
-        self.headers = headers;
-        self
-    }
-
-    /// Sets the body.
-    pub fn with_body(mut self, body: impl Into<Bytes>) -> Self {
-        self.body = body.into();
-        self
+    memory_engine_core::setters! {
+        /// Sets the query string, without the question mark.
+        with_query(query: Option<&str>) => query = query.map(str::to_owned);
+        /// Sets the headers.
+        with_headers(headers: HeaderMap);
+        /// Sets the body.
+        with_body(body: impl Into<Bytes>) => body = body.into();
     }
 }
 

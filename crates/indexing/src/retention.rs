@@ -29,34 +29,17 @@ impl RetentionRule {
         Self::default()
     }
 
-    /// Restricts the rule to records of this kind.
-    pub fn of_kind(mut self, kind: Kind) -> Self {
-        self.kind = Some(kind);
-        self
-    }
-
-    /// Restricts the rule to this tenant.
-    pub fn of_tenant(mut self, tenant: impl Into<String>) -> Self {
-        self.tenant = Some(tenant.into());
-        self
-    }
-
-    /// Restricts the rule to users of this name, in every tenant.
-    pub fn of_user(mut self, user: impl Into<String>) -> Self {
-        self.user = Some(user.into());
-        self
-    }
-
-    /// Restricts the rule to this agent.
-    pub fn of_agent(mut self, agent: impl Into<String>) -> Self {
-        self.agent = Some(agent.into());
-        self
-    }
-
-    /// Restricts the rule to this session.
-    pub fn of_session(mut self, session: impl Into<String>) -> Self {
-        self.session = Some(session.into());
-        self
+    memory_engine_core::setters! {
+        /// Restricts the rule to records of this kind.
+        of_kind(kind: Kind) => kind = Some(kind);
+        /// Restricts the rule to this tenant.
+        of_tenant(tenant: impl Into<String>) => tenant = Some(tenant.into());
+        /// Restricts the rule to users of this name, in every tenant.
+        of_user(user: impl Into<String>) => user = Some(user.into());
+        /// Restricts the rule to this agent.
+        of_agent(agent: impl Into<String>) => agent = Some(agent.into());
+        /// Restricts the rule to this session.
+        of_session(session: impl Into<String>) => session = Some(session.into());
     }
 
     fn matches(&self, record: &Record) -> bool {

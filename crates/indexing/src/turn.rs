@@ -218,36 +218,37 @@ impl Turn {
         }
     }
 
-    /// Sets the id of the record. A stored record with the same id is replaced.
-    pub fn with_id(mut self, id: RecordId) -> Self {
-        self.id = Some(id);
-        self
-    }
-
-    /// Sets the id of the message, from which the id of the record is computed. A stored message with the same id is
-    /// replaced.
-    pub fn with_message_id(mut self, message_id: impl Into<String>) -> Self {
-        self.message_id = Some(message_id.into());
-        self
-    }
-
-    /// Sets the number within the conversation. It orders messages with equal times, and forks and rewinds refer to
-    /// it.
-    pub fn with_sequence(mut self, sequence: i64) -> Self {
-        self.sequence = Some(sequence);
-        self
-    }
-
-    /// Sets the round of the conversation, counted from 1.
-    pub fn with_round(mut self, round: u32) -> Self {
-        self.round = Some(round);
-        self
-    }
-
-    /// Sets the kind. Default: [`Kind::TURN`].
-    pub fn with_kind(mut self, kind: Kind) -> Self {
-        self.kind = kind;
-        self
+    memory_engine_core::setters! {
+        /// Sets the id of the record. A stored record with the same id is replaced.
+        with_id(id: RecordId) => id = Some(id);
+        /// Sets the id of the message, from which the id of the record is computed. A stored message with the same id
+        /// is replaced.
+        with_message_id(message_id: impl Into<String>) => message_id = Some(message_id.into());
+        /// Sets the number within the conversation. It orders messages with equal times, and forks and rewinds refer to
+        /// it.
+        with_sequence(sequence: i64) => sequence = Some(sequence);
+        /// Sets the round of the conversation, counted from 1.
+        with_round(round: u32) => round = Some(round);
+        /// Sets the kind. Default: [`Kind::TURN`].
+        with_kind(kind: Kind);
+        /// Sets the name of the speaker.
+        with_speaker(speaker: impl Into<String>) => speaker = Some(speaker.into());
+        /// Sets the time at which it happened. Default: now.
+        at(occurred_at: impl Into<Timestamp>) => occurred_at = Some(occurred_at.into());
+        /// Sets the scene.
+        with_scene(scene: impl Into<String>) => scene = Some(scene.into());
+        /// Sets the confidence, 0 to 1.
+        with_confidence(confidence: f64);
+        /// Sets the importance, 0 to 1, which takes part in ranking by
+        /// `importance_weight`. Default: 0.5.
+        with_importance(importance: f64);
+        /// Sets the time from which no read returns it, and at which it is deleted. Default: that of the engine's
+        /// retention policy, which has no rules by default.
+        expires_at(time: impl Into<Timestamp>) => expiry = Some(Expiry::At(time.into()));
+        /// Lets it expire this long after it is stored.
+        with_time_to_live(time_to_live: Duration) => expiry = Some(Expiry::After(time_to_live));
+        /// Replaces the whole metadata.
+        with_metadata(metadata: Map<String, Value>);
     }
 
     /// Sets the role of the speaker, and the trust that follows from it: messages of a model or a tool are trusted
@@ -262,40 +263,9 @@ impl Turn {
         self
     }
 
-    /// Sets the name of the speaker.
-    pub fn with_speaker(mut self, speaker: impl Into<String>) -> Self {
-        self.speaker = Some(speaker.into());
-        self
-    }
-
-    /// Sets the time at which it happened. Default: now.
-    pub fn at(mut self, occurred_at: impl Into<Timestamp>) -> Self {
-        self.occurred_at = Some(occurred_at.into());
-        self
-    }
-
-    /// Sets the scene.
-    pub fn with_scene(mut self, scene: impl Into<String>) -> Self {
-        self.scene = Some(scene.into());
-        self
-    }
-
     /// Sets the tags.
     pub fn with_tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.tags = tags.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets the confidence, 0 to 1.
-    pub fn with_confidence(mut self, confidence: f64) -> Self {
-        self.confidence = confidence;
-        self
-    }
-
-    /// Sets the importance, 0 to 1, which takes part in ranking by
-    /// `importance_weight`. Default: 0.5.
-    pub fn with_importance(mut self, importance: f64) -> Self {
-        self.importance = importance;
         self
     }
 
@@ -303,19 +273,6 @@ impl Turn {
     /// behind better hits as a near-duplicate.
     pub fn pinned(mut self) -> Self {
         self.pinned = true;
-        self
-    }
-
-    /// Sets the time from which no read returns it, and at which it is deleted. Default: that of the engine's
-    /// retention policy, which has no rules by default.
-    pub fn expires_at(mut self, time: impl Into<Timestamp>) -> Self {
-        self.expiry = Some(Expiry::At(time.into()));
-        self
-    }
-
-    /// Lets it expire this long after it is stored.
-    pub fn with_time_to_live(mut self, time_to_live: Duration) -> Self {
-        self.expiry = Some(Expiry::After(time_to_live));
         self
     }
 
@@ -328,12 +285,6 @@ impl Turn {
     /// ```
     pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.metadata.insert(key.into(), value.into());
-        self
-    }
-
-    /// Replaces the whole metadata.
-    pub fn with_metadata(mut self, metadata: Map<String, Value>) -> Self {
-        self.metadata = metadata;
         self
     }
 

@@ -73,32 +73,17 @@ impl ChatRequest {
         Self { messages: messages.into_iter().collect(), ..Self::default() }
     }
 
-    /// Sets the sampling temperature.
-    #[must_use]
-    pub fn with_temperature(mut self, temperature: f64) -> Self {
-        self.temperature = Some(temperature);
-        self
-    }
-
-    /// Sets the maximum number of tokens of the reply.
-    #[must_use]
-    pub fn with_max_tokens(mut self, max_tokens: u32) -> Self {
-        self.max_tokens = Some(max_tokens);
-        self
-    }
-
-    /// Sets the texts at which the reply ends.
-    #[must_use]
-    pub fn with_stop(mut self, stop: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.stop = stop.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets the required form of a JSON reply.
-    #[must_use]
-    pub fn with_output(mut self, output: OutputSchema) -> Self {
-        self.output = Some(output);
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the sampling temperature.
+        with_temperature(temperature: f64) => temperature = Some(temperature);
+        /// Sets the maximum number of tokens of the reply.
+        with_max_tokens(max_tokens: u32) => max_tokens = Some(max_tokens);
+        /// Sets the texts at which the reply ends.
+        with_stop(stop: impl IntoIterator<Item = impl Into<String>>)
+            => stop = stop.into_iter().map(Into::into).collect();
+        /// Sets the required form of a JSON reply.
+        with_output(output: OutputSchema) => output = Some(output);
     }
 }
 

@@ -32,25 +32,15 @@ pub struct ModelOptions {
 }
 
 impl ModelOptions {
-    /// Sets the precision.
-    #[must_use]
-    pub fn with_precision(mut self, precision: Precision) -> Self {
-        self.precision = precision;
-        self
-    }
-
-    /// Sets the instruction set.
-    #[must_use]
-    pub fn with_kernel(mut self, kernel: Kernel) -> Self {
-        self.kernel = Some(kernel);
-        self
-    }
-
-    /// Sets the prefixes.
-    #[must_use]
-    pub fn with_prefixes(mut self, prefixes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.prefixes = Some(prefixes.into_iter().map(Into::into).collect());
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the precision.
+        with_precision(precision: Precision);
+        /// Sets the instruction set.
+        with_kernel(kernel: Kernel) => kernel = Some(kernel);
+        /// Sets the prefixes.
+        with_prefixes(prefixes: impl IntoIterator<Item = impl Into<String>>)
+            => prefixes = Some(prefixes.into_iter().map(Into::into).collect());
     }
 
     /// Returns the kernel to use, and true if integer products are used.

@@ -92,18 +92,12 @@ impl Error {
         Self::invalid(what, format!("there is no such {what}; it is one of {}", names.join(", ")))
     }
 
-    /// Adds the error that caused this one.
-    #[must_use]
-    pub fn with_source(mut self, source: impl Into<Box<dyn error::Error + Send + Sync>>) -> Self {
-        self.source = Some(source.into());
-        self
-    }
-
-    /// Adds the time after which a service asks for a retry.
-    #[must_use]
-    pub fn with_retry_after(mut self, wait: Duration) -> Self {
-        self.retry_after = Some(wait);
-        self
+    crate::setters! {
+        #![must_use]
+        /// Adds the error that caused this one.
+        with_source(source: impl Into<Box<dyn error::Error + Send + Sync>>) => source = Some(source.into());
+        /// Adds the time after which a service asks for a retry.
+        with_retry_after(wait: Duration) => retry_after = Some(wait);
     }
 
     /// Returns the kind.

@@ -30,6 +30,7 @@ mod review;
 mod rule_id;
 mod scope;
 mod score;
+mod setters;
 pub mod snapshot;
 mod sorted_json;
 mod store;

@@ -21,18 +21,12 @@ impl Default for Locale {
 }
 
 impl Locale {
-    /// Sets the time zone.
-    #[must_use]
-    pub fn with_zone(mut self, zone: TimeZone) -> Self {
-        self.zone = zone;
-        self
-    }
-
-    /// Sets the language. `None` stands for the language of the respective text.
-    #[must_use]
-    pub fn with_language(mut self, language: impl Into<Option<Language>>) -> Self {
-        self.language = language.into();
-        self
+    crate::setters! {
+        #![must_use]
+        /// Sets the time zone.
+        with_zone(zone: TimeZone);
+        /// Sets the language. `None` stands for the language of the respective text.
+        with_language(language: impl Into<Option<Language>>) => language = language.into();
     }
 
     /// Returns the language if it is set, otherwise that of the text.

@@ -340,26 +340,15 @@ impl ScanQuery {
         Self { limit, order: Order::NewestFirst, ..Self::default() }
     }
 
-    /// Restricts to records that match this filter.
-    #[must_use]
-    pub fn with_filter(mut self, filter: Filter) -> Self {
-        self.filter = Some(filter);
-        self
-    }
-
-    /// Begins the page after this position, in the order of the query.
-    #[must_use]
-    pub fn with_after(mut self, after: Option<Cursor>) -> Self {
-        self.after = after;
-        self
-    }
-
-    /// Skips records before the page, for numbered pages. The store reads the skipped records;
-    /// [`with_after`](Self::with_after) is faster for consecutive pages.
-    #[must_use]
-    pub fn with_skip(mut self, skip: usize) -> Self {
-        self.skip = skip;
-        self
+    crate::setters! {
+        #![must_use]
+        /// Restricts to records that match this filter.
+        with_filter(filter: Filter) => filter = Some(filter);
+        /// Begins the page after this position, in the order of the query.
+        with_after(after: Option<Cursor>);
+        /// Skips records before the page, for numbered pages. The store reads the skipped records;
+        /// [`with_after`](Self::with_after) is faster for consecutive pages.
+        with_skip(skip: usize);
     }
 
     /// Also computes the total number of matching records.

@@ -69,17 +69,11 @@ impl StoreOptions {
         }
     }
 
-    /// Sets [`clock`](Self::clock).
-    #[must_use]
-    pub fn with_clock(mut self, clock: impl Clock) -> Self {
-        self.clock = Arc::new(clock);
-        self
-    }
-
-    /// Sets [`mismatch`](Self::mismatch).
-    #[must_use]
-    pub fn with_mismatch(mut self, mismatch: Mismatch) -> Self {
-        self.mismatch = mismatch;
-        self
+    crate::setters! {
+        #![must_use]
+        /// Sets [`clock`](Self::clock).
+        with_clock(clock: impl Clock) => clock = Arc::new(clock);
+        /// Sets [`mismatch`](Self::mismatch).
+        with_mismatch(mismatch: Mismatch);
     }
 }

@@ -244,51 +244,10 @@ impl Builder {
         self
     }
 
-    /// Sets the embedder. Default: [`DefaultEmbedder`].
-    pub fn embedder(mut self, embedder: impl Embedder) -> Self {
-        self.embedder = Arc::new(embedder);
-        self
-    }
-
-    /// Replaces another embedder without interruption. The vectors of the new embedder are computed in the background.
-    /// Searches use the vectors of `old` until the new ones are complete, and then cut over. New records get both
-    /// vectors. The old vectors stay until
-    /// [`Admin::drop_second_embedding_version`](crate::admin::Admin::drop_second_embedding_version).
-    pub fn replacing(mut self, old: impl Embedder) -> Self {
-        self.replaced = Some(Arc::new(old));
-        self
-    }
-
-    /// Reranks the best candidates of a recall. Default: none.
-    pub fn reranker(mut self, reranker: impl Reranker) -> Self {
-        self.reranker = Some(Arc::new(reranker));
-        self
-    }
-
-    /// Rewrites a query that finds nothing with a model, in recalls with the dialogue before it
-    /// ([`recall_enhanced`](MemoryEngine::recall_enhanced)) that have no rewrite of their own. Default: none.
-    #[cfg(feature = "llm")]
-    pub fn rewrite(mut self, rewrite: Rewrite) -> Self {
-        self.rewrite = Some(rewrite);
-        self
-    }
-
     /// Embeds with a local model.
     #[cfg(feature = "local-models")]
     pub fn local_model(self, model: &memory_engine_local_models::LocalModel) -> Self {
         self.embedder(model.embedder())
-    }
-
-    /// Sets the analyzer. Default: the analyzer for Chinese and English.
-    pub fn analyzer(mut self, analyzer: impl Analyzer) -> Self {
-        self.analyzer = Arc::new(analyzer);
-        self
-    }
-
-    /// Sets the clock. Default: the system clock.
-    pub fn clock(mut self, clock: impl Clock) -> Self {
-        self.clock = Arc::new(clock);
-        self
     }
 
     /// Sets the time zone of the users: of days in queries and in facts ("yesterday", "next Friday"), and of the dates
@@ -310,35 +269,38 @@ impl Builder {
         self
     }
 
-    /// Sets the options of recalls whose query has none.
-    pub fn recall_options(mut self, options: RecallOptions) -> Self {
-        self.options = options;
-        self
-    }
+    memory_engine_core::setters! {
+        /// Sets the embedder. Default: [`DefaultEmbedder`].
+        embedder(embedder: impl Embedder) => embedder = Arc::new(embedder);
 
-    /// Sets the scenes that are visible from each scene, with their weights.
-    pub fn scene_policy(mut self, policy: ScenePolicy) -> Self {
-        self.scene_policy = policy;
-        self
-    }
+        /// Replaces another embedder without interruption. The vectors of the new embedder are computed in the
+        /// background. Searches use the vectors of `old` until the new ones are complete, and then cut over. New
+        /// records get both vectors. The old vectors stay until
+        /// [`Admin::drop_second_embedding_version`](crate::admin::Admin::drop_second_embedding_version).
+        replacing(old: impl Embedder) => replaced = Some(Arc::new(old));
 
-    /// Sets what happens if the indexes of the store are of another embedder or analyzer. Default: refuse.
-    pub fn on_mismatch(mut self, mismatch: Mismatch) -> Self {
-        self.mismatch = mismatch;
-        self
-    }
-
-    /// Sets whether a background task runs the queued jobs. If not, only [`MemoryEngine::drain`] does. Default: true.
-    pub fn background(mut self, background: bool) -> Self {
-        self.background = background;
-        self
-    }
-
-    /// Sets the size of the cache of embeddings, in bytes, so that a text is not embedded twice; 0 for none. The hash
-    /// embedder has no cache. Default: 16 MiB.
-    pub fn embedding_cache(mut self, max_bytes: usize) -> Self {
-        self.embedding_cache = max_bytes;
-        self
+        /// Reranks the best candidates of a recall. Default: none.
+        reranker(reranker: impl Reranker) => reranker = Some(Arc::new(reranker));
+        /// Rewrites a query that finds nothing with a model, in recalls with the dialogue before it
+        /// ([`recall_enhanced`](MemoryEngine::recall_enhanced)) that have no rewrite of their own. Default: none.
+        #[cfg(feature = "llm")]
+        rewrite(rewrite: Rewrite) => rewrite = Some(rewrite);
+        /// Sets the analyzer. Default: the analyzer for Chinese and English.
+        analyzer(analyzer: impl Analyzer) => analyzer = Arc::new(analyzer);
+        /// Sets the clock. Default: the system clock.
+        clock(clock: impl Clock) => clock = Arc::new(clock);
+        /// Sets the options of recalls whose query has none.
+        recall_options(options: RecallOptions);
+        /// Sets the scenes that are visible from each scene, with their weights.
+        scene_policy(policy: ScenePolicy) => scene_policy = policy;
+        /// Sets what happens if the indexes of the store are of another embedder or analyzer. Default: refuse.
+        on_mismatch(mismatch: Mismatch);
+        /// Sets whether a background task runs the queued jobs. If not, only [`MemoryEngine::drain`] does. Default:
+        /// true.
+        background(background: bool);
+        /// Sets the size of the cache of embeddings, in bytes, so that a text is not embedded twice; 0 for none. The
+        /// hash embedder has no cache. Default: 16 MiB.
+        embedding_cache(max_bytes: usize) => embedding_cache = max_bytes;
     }
 
     /// Returns the options with which a SQL store of this engine must be opened: the embedding space, the fingerprint

@@ -88,23 +88,14 @@ impl Screening {
 }
 
 impl SecretScan {
-    /// Sets the categories to look for.
-    pub fn categories(mut self, categories: impl IntoIterator<Item = Category>) -> Self {
-        self.categories = categories.into_iter().collect();
-        self
-    }
-
-    /// Sets whether the findings are masked in the stored records. Records that were derived from a changed text are
-    /// removed and derived again from the masked one, and all indexes are updated. Default: false.
-    pub fn redact(mut self, redacts: bool) -> Self {
-        self.redacts = redacts;
-        self
-    }
-
-    /// Calls a function after each page of 500 records with the report so far.
-    pub fn on_progress(mut self, progress: impl FnMut(&SecretReport) + Send + 'static) -> Self {
-        self.on_progress = Box::new(progress);
-        self
+    memory_engine_core::setters! {
+        /// Sets the categories to look for.
+        categories(categories: impl IntoIterator<Item = Category>) => categories = categories.into_iter().collect();
+        /// Sets whether the findings are masked in the stored records. Records that were derived from a changed text
+        /// are removed and derived again from the masked one, and all indexes are updated. Default: false.
+        redact(redacts: bool);
+        /// Calls a function after each page of 500 records with the report so far.
+        on_progress(progress: impl FnMut(&SecretReport) + Send + 'static) => on_progress = Box::new(progress);
     }
 
     /// Runs the scan to its end.

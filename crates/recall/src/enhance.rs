@@ -103,21 +103,16 @@ impl Enhancement {
         Self { recent, max_chars: MAX_CONTEXT_CHARS, weak_at_once: false, rewrite: None }
     }
 
-    /// Sets the maximum length of the query with its dialogue, in characters.
-    pub fn with_max_chars(mut self, max_chars: usize) -> Self {
-        self.max_chars = max_chars;
-        self
+    memory_engine_core::setters! {
+        /// Sets the maximum length of the query with its dialogue, in characters.
+        with_max_chars(max_chars: usize);
+        /// Rewrites the query with a model if everything else finds nothing.
+        with_rewrite(rewrite: Rewrite) => rewrite = Some(rewrite);
     }
 
     /// Asks a query without content words with its dialogue at once.
     pub fn weak_at_once(mut self) -> Self {
         self.weak_at_once = true;
-        self
-    }
-
-    /// Rewrites the query with a model if everything else finds nothing.
-    pub fn with_rewrite(mut self, rewrite: Rewrite) -> Self {
-        self.rewrite = Some(rewrite);
         self
     }
 }

@@ -40,12 +40,6 @@ impl GraphFactsQuery {
         Self { texts: None, hops: 1, entities: 10, relations: 12, filter: None, at: None }
     }
 
-    /// Sets the maximum number of hops.
-    pub fn with_hops(mut self, hops: u32) -> Self {
-        self.hops = hops;
-        self
-    }
-
     /// Sets the maximum numbers of entities and relations.
     pub fn with_limits(mut self, entities: usize, relations: usize) -> Self {
         self.entities = entities;
@@ -53,16 +47,13 @@ impl GraphFactsQuery {
         self
     }
 
-    /// Restricts to what matching records state.
-    pub fn with_filter(mut self, filter: Option<Filter>) -> Self {
-        self.filter = filter;
-        self
-    }
-
-    /// Restricts to relations that hold at this time.
-    pub fn at(mut self, time: Timestamp) -> Self {
-        self.at = Some(time);
-        self
+    memory_engine_core::setters! {
+        /// Sets the maximum number of hops.
+        with_hops(hops: u32);
+        /// Restricts to what matching records state.
+        with_filter(filter: Option<Filter>);
+        /// Restricts to relations that hold at this time.
+        at(time: Timestamp) => at = Some(time);
     }
 }
 

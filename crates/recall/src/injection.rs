@@ -112,12 +112,6 @@ impl Injector {
         Self { pipeline, rules, block, limit, deadline, retrievers: Retrievers::default(), traces: false }
     }
 
-    /// Sets the rules.
-    pub fn with_rules(mut self, rules: InjectionRules) -> Self {
-        self.rules = rules;
-        self
-    }
-
     /// Sets the form of the text. A block without a zone uses the engine's.
     pub fn with_block(mut self, block: GatewayBlock) -> Self {
         self.block = block;
@@ -125,22 +119,15 @@ impl Injector {
         self
     }
 
-    /// Sets the maximum number of recalled memories. Default: 5.
-    pub fn with_limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// Sets the time limit. Default: that of the engine's recalls.
-    pub fn with_deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
-    }
-
-    /// Sets the retrievers of the searches. Default: all.
-    pub fn with_retrievers(mut self, retrievers: Retrievers) -> Self {
-        self.retrievers = retrievers;
-        self
+    memory_engine_core::setters! {
+        /// Sets the rules.
+        with_rules(rules: InjectionRules);
+        /// Sets the maximum number of recalled memories. Default: 5.
+        with_limit(limit: usize);
+        /// Sets the time limit. Default: that of the engine's recalls.
+        with_deadline(deadline: Duration);
+        /// Sets the retrievers of the searches. Default: all.
+        with_retrievers(retrievers: Retrievers);
     }
 
     /// Adds a trace to every injection: the memories that were considered, and why each is in the text or not.

@@ -165,46 +165,58 @@ impl RecallOptions {
     }
 }
 
-macro_rules! setters {
-    ($($setter:ident => $field:ident: $type:ty;)*) => {
-        impl RecallOptions {
-            $(
-                #[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
-                #[must_use]
-                pub fn $setter(mut self, $field: $type) -> Self {
-                    self.$field = $field;
-                    self
-                }
-            )*
-        }
-    };
-}
-
-setters! {
-    with_limit => limit: usize;
-    with_deadline => deadline: Duration;
-    with_max_candidates => max_candidates: usize;
-    with_ranking => ranking: RankingMethod;
-    with_fusion => fusion: Method;
-    with_vector_weight => vector_weight: f64;
-    with_min_vector_weight => min_vector_weight: f64;
-    with_graph_weight => graph_weight: f64;
-    with_graph_hops => graph_hops: u32;
-    with_synonyms => synonyms: bool;
-    with_date_weight => date_weight: f64;
-    with_rerank_candidates => rerank_candidates: usize;
-    with_rerank_weight => rerank_weight: f64;
-    with_neighbor_share => neighbor_share: f64;
-    with_assistant_penalty => assistant_penalty: f64;
-    with_confidence_penalty => confidence_penalty: f64;
-    with_importance_weight => importance_weight: f64;
-    with_include_ended => include_ended: bool;
-    with_min_recency_weight => min_recency_weight: f64;
-    with_half_life => half_life: Duration;
-    with_speaker_boost => speaker_boost: f64;
-    with_min_relevance => min_relevance: f64;
-    with_diversity => diversity: f64;
-    with_topic_limit => topic_limit: usize;
+impl RecallOptions {
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets [`limit`](Self::limit).
+        with_limit(limit: usize);
+        /// Sets [`deadline`](Self::deadline).
+        with_deadline(deadline: Duration);
+        /// Sets [`max_candidates`](Self::max_candidates).
+        with_max_candidates(max_candidates: usize);
+        /// Sets [`ranking`](Self::ranking).
+        with_ranking(ranking: RankingMethod);
+        /// Sets [`fusion`](Self::fusion).
+        with_fusion(fusion: Method);
+        /// Sets [`vector_weight`](Self::vector_weight).
+        with_vector_weight(vector_weight: f64);
+        /// Sets [`min_vector_weight`](Self::min_vector_weight).
+        with_min_vector_weight(min_vector_weight: f64);
+        /// Sets [`graph_weight`](Self::graph_weight).
+        with_graph_weight(graph_weight: f64);
+        /// Sets [`graph_hops`](Self::graph_hops).
+        with_graph_hops(graph_hops: u32);
+        /// Sets [`synonyms`](Self::synonyms).
+        with_synonyms(synonyms: bool);
+        /// Sets [`date_weight`](Self::date_weight).
+        with_date_weight(date_weight: f64);
+        /// Sets [`rerank_candidates`](Self::rerank_candidates).
+        with_rerank_candidates(rerank_candidates: usize);
+        /// Sets [`rerank_weight`](Self::rerank_weight).
+        with_rerank_weight(rerank_weight: f64);
+        /// Sets [`neighbor_share`](Self::neighbor_share).
+        with_neighbor_share(neighbor_share: f64);
+        /// Sets [`assistant_penalty`](Self::assistant_penalty).
+        with_assistant_penalty(assistant_penalty: f64);
+        /// Sets [`confidence_penalty`](Self::confidence_penalty).
+        with_confidence_penalty(confidence_penalty: f64);
+        /// Sets [`importance_weight`](Self::importance_weight).
+        with_importance_weight(importance_weight: f64);
+        /// Sets [`include_ended`](Self::include_ended).
+        with_include_ended(include_ended: bool);
+        /// Sets [`min_recency_weight`](Self::min_recency_weight).
+        with_min_recency_weight(min_recency_weight: f64);
+        /// Sets [`half_life`](Self::half_life).
+        with_half_life(half_life: Duration);
+        /// Sets [`speaker_boost`](Self::speaker_boost).
+        with_speaker_boost(speaker_boost: f64);
+        /// Sets [`min_relevance`](Self::min_relevance).
+        with_min_relevance(min_relevance: f64);
+        /// Sets [`diversity`](Self::diversity).
+        with_diversity(diversity: f64);
+        /// Sets [`topic_limit`](Self::topic_limit).
+        with_topic_limit(topic_limit: usize);
+    }
 }
 
 /// A duration as a number of seconds.

@@ -79,36 +79,19 @@ impl ContextRequest {
         }
     }
 
-    /// Sets the persona of the model: a text that comes first and is never cut. Default: none.
-    pub fn persona(mut self, text: impl Into<String>) -> Self {
-        self.persona = text.into();
-        self
-    }
-
-    /// Appends the newest `turns` turns within the scope, oldest first. The oldest are left out if they exceed their
-    /// share of the limit. They are never listed among the memories. Default: 0.
-    pub fn recent(mut self, turns: usize) -> Self {
-        self.recent = turns;
-        self
-    }
-
-    /// Sets the maximum number of tokens of the whole text. Default: 1000.
-    pub fn max_tokens(mut self, tokens: usize) -> Self {
-        self.max_tokens = tokens;
-        self
-    }
-
-    /// Sets heading, zone and line length of the list of memories. Default:
-    /// `Settings::memory_block`.
-    pub fn block(mut self, block: MemoryBlock) -> Self {
-        self.block = block;
-        self
-    }
-
-    /// Sets the token counter. Default: [`EstimatedTokens`].
-    pub fn token_counter(mut self, counter: impl TokenCounter + 'static) -> Self {
-        self.counter = Arc::new(counter);
-        self
+    memory_engine_core::setters! {
+        /// Sets the persona of the model: a text that comes first and is never cut. Default: none.
+        persona(text: impl Into<String>) => persona = text.into();
+        /// Appends the newest `turns` turns within the scope, oldest first. The oldest are left out if they exceed
+        /// their share of the limit. They are never listed among the memories. Default: 0.
+        recent(turns: usize) => recent = turns;
+        /// Sets the maximum number of tokens of the whole text. Default: 1000.
+        max_tokens(tokens: usize) => max_tokens = tokens;
+        /// Sets heading, zone and line length of the list of memories. Default:
+        /// `Settings::memory_block`.
+        block(block: MemoryBlock);
+        /// Sets the token counter. Default: [`EstimatedTokens`].
+        token_counter(counter: impl TokenCounter + 'static) => counter = Arc::new(counter);
     }
 
     async fn run(self) -> Result<PromptContext> {

@@ -116,12 +116,6 @@ impl RecallQuery {
         }
     }
 
-    /// Sets the maximum number of hits.
-    pub fn with_limit(mut self, limit: usize) -> Self {
-        self.limit = Some(limit);
-        self
-    }
-
     /// Restricts to records that match this filter and every filter added before.
     pub fn with_filter(mut self, filter: Filter) -> Self {
         self.filter = Some(match self.filter.take() {
@@ -154,59 +148,48 @@ impl RecallQuery {
         self
     }
 
-    /// Sets the retrievers that take part: for measuring each of them.
-    pub fn with_retrievers(mut self, retrievers: Retrievers) -> Self {
-        self.retrievers = retrievers;
-        self
-    }
+    memory_engine_core::setters! {
+        /// Sets the maximum number of hits.
+        with_limit(limit: usize) => limit = Some(limit);
+        /// Sets the retrievers that take part: for measuring each of them.
+        with_retrievers(retrievers: Retrievers);
+        /// Queries from within a scene. The engine's [scene policy](memory_engine_scene::ScenePolicy) decides what is
+        /// visible from there, and its weight.
+        in_scene(scene: impl Into<String>) => scene = Some(scene.into());
+        /// Gives records of this speaker more weight.
+        prefer_speaker(name: impl Into<String>) => speaker = Some(name.into());
 
-    /// Queries from within a scene. The engine's [scene policy](memory_engine_scene::ScenePolicy) decides what is
-    /// visible from there, and its weight.
-    pub fn in_scene(mut self, scene: impl Into<String>) -> Self {
-        self.scene = Some(scene.into());
-        self
-    }
+        /// Recalls the memories of a time, as they were then.
+        ///
+        /// ```
+        /// use std::{sync::Arc, time::Duration};
+        /// use memory_engine::{MemoryEngine, RecallQuery, Scope, Timestamp, testing::ManualClock};
+        ///
+        /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+        /// let clock = Arc::new(ManualClock::new("2026-03-01T09:00:00Z".parse()?));
+        /// let memory = MemoryEngine::builder().in_memory().clock(clock.clone()).build().await?;
+        /// let lin = Scope::user("lin")?;
+        /// let turn = memory.remember(&lin, "I live in Porto.").await?;
+        /// clock.advance(Duration::from_secs(90 * 24 * 60 * 60));
+        /// memory.history().retract(&lin, &[turn], "it was a joke").await?;
+        ///
+        /// let may: Timestamp = "2026-05-01T00:00:00Z".parse()?;
+        /// assert!(memory.recall(&lin, "Where do I live?").await?.hits.is_empty());
+        /// let then = memory.recall(&lin, RecallQuery::new("Where do I live?").as_of(may)).await?;
+        /// assert_eq!(then.hits[0].record.text, "I live in Porto.");
+        /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+        /// ```
+        as_of(time: impl Into<Timestamp>) => as_of = Some(time.into());
 
-    /// Gives records of this speaker more weight.
-    pub fn prefer_speaker(mut self, name: impl Into<String>) -> Self {
-        self.speaker = Some(name.into());
-        self
+        /// Sets the time zone of days that the query names.
+        with_zone(zone: TimeZone) => zone = Some(zone);
+        /// Uses these options instead of the engine's.
+        with_options(options: RecallOptions) => options = Some(options);
     }
 
     /// Sets the time and time zone of the query, for queries such as "what did I do yesterday?".
     pub fn asked_at(mut self, time: impl Into<Timestamp>, zone: TimeZone) -> Self {
         self.asked_at = Some(time.into());
-        self.zone = Some(zone);
-        self
-    }
-
-    /// Recalls the memories of a time, as they were then.
-    ///
-    /// ```
-    /// use std::{sync::Arc, time::Duration};
-    /// use memory_engine::{MemoryEngine, RecallQuery, Scope, Timestamp, testing::ManualClock};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let clock = Arc::new(ManualClock::new("2026-03-01T09:00:00Z".parse()?));
-    /// let memory = MemoryEngine::builder().in_memory().clock(clock.clone()).build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// let turn = memory.remember(&lin, "I live in Porto.").await?;
-    /// clock.advance(Duration::from_secs(90 * 24 * 60 * 60));
-    /// memory.history().retract(&lin, &[turn], "it was a joke").await?;
-    ///
-    /// let may: Timestamp = "2026-05-01T00:00:00Z".parse()?;
-    /// assert!(memory.recall(&lin, "Where do I live?").await?.hits.is_empty());
-    /// let then = memory.recall(&lin, RecallQuery::new("Where do I live?").as_of(may)).await?;
-    /// assert_eq!(then.hits[0].record.text, "I live in Porto.");
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    pub fn as_of(mut self, time: impl Into<Timestamp>) -> Self {
-        self.as_of = Some(time.into());
-        self
-    }
-
-    /// Sets the time zone of days that the query names.
-    pub fn with_zone(mut self, zone: TimeZone) -> Self {
         self.zone = Some(zone);
         self
     }
@@ -220,12 +203,6 @@ impl RecallQuery {
     /// Lists the rank of each hit after each step, in [`RecallHit::ranks`](crate::RecallHit::ranks).
     pub fn with_trace(mut self) -> Self {
         self.trace = true;
-        self
-    }
-
-    /// Uses these options instead of the engine's.
-    pub fn with_options(mut self, options: RecallOptions) -> Self {
-        self.options = Some(options);
         self
     }
 }

@@ -34,22 +34,17 @@ impl Rewrite {
         Self { model: Arc::new(model), prompt, user_name: "User".into(), char_name: "Assistant".into(), time }
     }
 
-    /// Sets the system prompt.
-    pub fn with_prompt(mut self, prompt: impl Into<String>) -> Self {
-        self.prompt = prompt.into();
-        self
+    memory_engine_core::setters! {
+        /// Sets the system prompt.
+        with_prompt(prompt: impl Into<String>) => prompt = prompt.into();
+        /// Sets the time limit of the model.
+        with_time(time: Duration);
     }
 
     /// Sets the names of the two speakers.
     pub fn with_names(mut self, user: impl Into<String>, character: impl Into<String>) -> Self {
         self.user_name = user.into();
         self.char_name = character.into();
-        self
-    }
-
-    /// Sets the time limit of the model.
-    pub fn with_time(mut self, time: Duration) -> Self {
-        self.time = time;
         self
     }
 

@@ -25,18 +25,12 @@ impl Default for SessionLimits {
 }
 
 impl SessionLimits {
-    /// Sets the time to live.
-    #[must_use]
-    pub fn with_time_to_live(mut self, time_to_live: Duration) -> Self {
-        self.time_to_live = time_to_live;
-        self
-    }
-
-    /// Sets the maximum number of sessions.
-    #[must_use]
-    pub fn with_max_sessions(mut self, max_sessions: usize) -> Self {
-        self.max_sessions = max_sessions;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the time to live.
+        with_time_to_live(time_to_live: Duration);
+        /// Sets the maximum number of sessions.
+        with_max_sessions(max_sessions: usize);
     }
 }
 

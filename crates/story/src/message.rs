@@ -50,22 +50,13 @@ impl StoryMessage {
         Self { kind, role: Role::USER, ..Self::timeline(id, sequence, text) }
     }
 
-    /// Sets the kind.
-    pub fn with_kind(mut self, kind: impl Into<String>) -> Self {
-        self.kind = kind.into();
-        self
-    }
-
-    /// Sets the time.
-    pub fn at(mut self, time: Timestamp) -> Self {
-        self.at = Some(time);
-        self
-    }
-
-    /// Sets the confidence, 0 to 1.
-    pub fn with_confidence(mut self, confidence: f64) -> Self {
-        self.confidence = confidence;
-        self
+    memory_engine_core::setters! {
+        /// Sets the kind.
+        with_kind(kind: impl Into<String>) => kind = kind.into();
+        /// Sets the time.
+        at(time: Timestamp) => at = Some(time);
+        /// Sets the confidence, 0 to 1.
+        with_confidence(confidence: f64);
     }
 
     /// Returns the turn that is remembered. Its tag is the kind.

@@ -60,13 +60,6 @@ impl Default for StoryOptions {
 }
 
 impl StoryOptions {
-    /// Sets the limits of the sections in the prompt.
-    #[must_use]
-    pub fn with_sections(mut self, sections: StorySections) -> Self {
-        self.sections = sections;
-        self
-    }
-
     /// Restricts the memory to messages of these kinds.
     #[must_use]
     pub fn with_kinds<T: Into<String>>(mut self, kinds: impl IntoIterator<Item = T>) -> Self {
@@ -74,25 +67,16 @@ impl StoryOptions {
         self
     }
 
-    /// Sets the maximum number of search queries per message.
-    #[must_use]
-    pub fn with_questions(mut self, questions: usize) -> Self {
-        self.questions = questions;
-        self
-    }
-
-    /// Sets the maximum number of relations between a named entity and a found one.
-    #[must_use]
-    pub fn with_hops(mut self, hops: u32) -> Self {
-        self.hops = hops;
-        self
-    }
-
-    /// Sets the minimum confidence.
-    #[must_use]
-    pub fn with_min_confidence(mut self, confidence: f64) -> Self {
-        self.min_confidence = confidence;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the limits of the sections in the prompt.
+        with_sections(sections: StorySections);
+        /// Sets the maximum number of search queries per message.
+        with_questions(questions: usize);
+        /// Sets the maximum number of relations between a named entity and a found one.
+        with_hops(hops: u32);
+        /// Sets the minimum confidence.
+        with_min_confidence(confidence: f64) => min_confidence = confidence;
     }
 
     /// Sets the half-life and the lower limit of the recency weight.

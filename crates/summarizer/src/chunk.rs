@@ -41,25 +41,14 @@ impl Default for Chunker {
 }
 
 impl Chunker {
-    /// Sets the maximum number of characters of a chunk.
-    #[must_use]
-    pub fn with_max_chars(mut self, max_chars: usize) -> Self {
-        self.max_chars = max_chars;
-        self
-    }
-
-    /// Sets the number of sentences that the next chunk repeats.
-    #[must_use]
-    pub fn with_overlap(mut self, sentences: usize) -> Self {
-        self.overlap = sentences;
-        self
-    }
-
-    /// Sets the maximum number of chunks.
-    #[must_use]
-    pub fn with_max_chunks(mut self, max_chunks: usize) -> Self {
-        self.max_chunks = max_chunks;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the maximum number of characters of a chunk.
+        with_max_chars(max_chars: usize);
+        /// Sets the number of sentences that the next chunk repeats.
+        with_overlap(sentences: usize) => overlap = sentences;
+        /// Sets the maximum number of chunks.
+        with_max_chunks(max_chunks: usize);
     }
 
     /// Returns the chunks of a text, in order. A blank text has none.

@@ -48,18 +48,12 @@ impl TopicDrift {
         self
     }
 
-    /// Sets the number of consecutive drifting turns, at least 1.
-    #[must_use]
-    pub fn with_patience(mut self, patience: usize) -> Self {
-        self.patience = patience.max(1);
-        self
-    }
-
-    /// Sets the minimum number of turns before them, at least 1.
-    #[must_use]
-    pub fn with_least_turns(mut self, least_turns: usize) -> Self {
-        self.least_turns = least_turns.max(1);
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the number of consecutive drifting turns, at least 1.
+        with_patience(patience: usize) => patience = patience.max(1);
+        /// Sets the minimum number of turns before them, at least 1.
+        with_least_turns(least_turns: usize) => least_turns = least_turns.max(1);
     }
 
     /// Returns true if the next turn leaves the topic of the window.

@@ -42,25 +42,14 @@ impl SummaryTrigger {
         Self { rounds: None, turns: Some(turns.max(1)), scene_switch: false, labels: Vec::new(), topic: None }
     }
 
-    /// Sets the number of rounds, at least 1.
-    #[must_use]
-    pub fn with_rounds(mut self, rounds: Option<usize>) -> Self {
-        self.rounds = rounds.map(|rounds| rounds.max(1));
-        self
-    }
-
-    /// Sets whether a change of the scene makes a summary due.
-    #[must_use]
-    pub fn with_scene_switch(mut self, scene_switch: bool) -> Self {
-        self.scene_switch = scene_switch;
-        self
-    }
-
-    /// Sets the detection of a change of the topic.
-    #[must_use]
-    pub fn with_topic(mut self, topic: Option<TopicDrift>) -> Self {
-        self.topic = topic;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the number of rounds, at least 1.
+        with_rounds(rounds: Option<usize>) => rounds = rounds.map(|rounds| rounds.max(1));
+        /// Sets whether a change of the scene makes a summary due.
+        with_scene_switch(scene_switch: bool);
+        /// Sets the detection of a change of the topic.
+        with_topic(topic: Option<TopicDrift>);
     }
 }
 

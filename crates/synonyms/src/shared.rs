@@ -49,25 +49,14 @@ impl SharedThesaurus {
         }
     }
 
-    /// Sets the maximum age of a thesaurus, after which it is loaded again. Default: 1 minute.
-    #[must_use]
-    pub fn with_max_age(mut self, max_age: Duration) -> Self {
-        self.max_age = max_age;
-        self
-    }
-
-    /// Sets the maximum number of users in the cache. Default: 1000.
-    #[must_use]
-    pub fn with_max_users(mut self, max_users: usize) -> Self {
-        self.max_users = max_users;
-        self
-    }
-
-    /// Sets the weight of an occurrence of a synonym; see [`Thesaurus::with_synonym_weight`].
-    #[must_use]
-    pub fn with_synonym_weight(mut self, weight: f64) -> Self {
-        self.synonym_weight = weight;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the maximum age of a thesaurus, after which it is loaded again. Default: 1 minute.
+        with_max_age(max_age: Duration);
+        /// Sets the maximum number of users in the cache. Default: 1000.
+        with_max_users(max_users: usize);
+        /// Sets the weight of an occurrence of a synonym; see [`Thesaurus::with_synonym_weight`].
+        with_synonym_weight(weight: f64) => synonym_weight = weight;
     }
 
     /// Returns the store.

@@ -59,30 +59,19 @@ impl Companion {
         }
     }
 
-    /// Sets the time zone of days and dates: the user's. Default: UTC+8.
-    pub fn with_zone(mut self, zone: TimeZone) -> Self {
-        self.zone = zone;
-        self
-    }
+    memory_engine_core::setters! {
+        /// Sets the time zone of days and dates: the user's. Default: UTC+8.
+        with_zone(zone: TimeZone);
+        /// Sets the token counter. Default: [`EstimatedTokens`].
+        with_counter(counter: impl TokenCounter) => counter = Arc::new(counter);
+        /// Sets the summarizer of profiles, such as [`ChatProfiles`](memory_engine_summarizer::ChatProfiles). Default:
+        /// [`RuleProfiles`].
+        with_profiles(profiles: impl ProfileSummarizer) => profiles = Arc::new(profiles);
 
-    /// Sets the token counter. Default: [`EstimatedTokens`].
-    pub fn with_counter(mut self, counter: impl TokenCounter) -> Self {
-        self.counter = Arc::new(counter);
-        self
-    }
-
-    /// Sets the summarizer of profiles, such as [`ChatProfiles`](memory_engine_summarizer::ChatProfiles). Default:
-    /// [`RuleProfiles`].
-    pub fn with_profiles(mut self, profiles: impl ProfileSummarizer) -> Self {
-        self.profiles = Arc::new(profiles);
-        self
-    }
-
-    /// Sets the rules that decide whether a message calls for related history. Default: [`InjectionRules::default`], as
-    /// in the chat gateway: every message with content gets the messages that are relevant to it.
-    pub fn with_rules(mut self, rules: InjectionRules) -> Self {
-        self.rules = Arc::new(rules);
-        self
+        /// Sets the rules that decide whether a message calls for related history. Default:
+        /// [`InjectionRules::default`], as in the chat gateway: every message with content gets the messages that are
+        /// relevant to it.
+        with_rules(rules: InjectionRules) => rules = Arc::new(rules);
     }
 
     /// Returns the pack.

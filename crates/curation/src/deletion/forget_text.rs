@@ -30,18 +30,12 @@ impl ForgetText {
         Self { text: text.into(), redact: false, keep_out: false }
     }
 
-    /// Sets [`redact`](Self::redact).
-    #[must_use]
-    pub fn with_redact(mut self, redact: bool) -> Self {
-        self.redact = redact;
-        self
-    }
-
-    /// Sets [`keep_out`](Self::keep_out).
-    #[must_use]
-    pub fn with_keep_out(mut self, keep_out: bool) -> Self {
-        self.keep_out = keep_out;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets [`redact`](Self::redact).
+        with_redact(redact: bool);
+        /// Sets [`keep_out`](Self::keep_out).
+        with_keep_out(keep_out: bool);
     }
 
     /// Returns the pattern of the text.

@@ -30,46 +30,20 @@ impl Default for ReviewQuery {
 }
 
 impl ReviewQuery {
-    /// Restricts to records of this source.
-    #[must_use]
-    pub fn from_source(mut self, source: ReviewSource) -> Self {
-        self.source = Some(source);
-        self
-    }
-
-    /// Restricts to records of this kind.
-    #[must_use]
-    pub fn of_kind(mut self, kind: Kind) -> Self {
-        self.kind = Some(kind);
-        self
-    }
-
-    /// Restricts to records that occurred at this time or later.
-    #[must_use]
-    pub fn since(mut self, time: impl Into<Timestamp>) -> Self {
-        self.since = Some(time.into());
-        self
-    }
-
-    /// Restricts to records that occurred before this time.
-    #[must_use]
-    pub fn until(mut self, time: impl Into<Timestamp>) -> Self {
-        self.until = Some(time.into());
-        self
-    }
-
-    /// Sets the maximum number of records of a page.
-    #[must_use]
-    pub fn with_limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// Begins the page after this position, as in [`ReviewPage::next`].
-    #[must_use]
-    pub fn with_after(mut self, after: Option<Cursor>) -> Self {
-        self.after = after;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Restricts to records of this source.
+        from_source(source: ReviewSource) => source = Some(source);
+        /// Restricts to records of this kind.
+        of_kind(kind: Kind) => kind = Some(kind);
+        /// Restricts to records that occurred at this time or later.
+        since(time: impl Into<Timestamp>) => since = Some(time.into());
+        /// Restricts to records that occurred before this time.
+        until(time: impl Into<Timestamp>) => until = Some(time.into());
+        /// Sets the maximum number of records of a page.
+        with_limit(limit: usize);
+        /// Begins the page after this position, as in [`ReviewPage::next`].
+        with_after(after: Option<Cursor>);
     }
 
     pub(super) fn filter(&self) -> Filter {

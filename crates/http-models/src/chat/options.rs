@@ -35,18 +35,12 @@ impl ChatOptions {
         Self { model: model.into(), ..Self::default() }
     }
 
-    /// Sets the request parameters for a JSON reply.
-    #[must_use]
-    pub fn with_json_mode(mut self, mode: JsonMode) -> Self {
-        self.json_mode = mode;
-        self
-    }
-
-    /// Sets the name of the field for the maximum number of tokens.
-    #[must_use]
-    pub fn with_max_tokens_field(mut self, name: impl Into<String>) -> Self {
-        self.max_tokens_field = name.into();
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the request parameters for a JSON reply.
+        with_json_mode(mode: JsonMode) => json_mode = mode;
+        /// Sets the name of the field for the maximum number of tokens.
+        with_max_tokens_field(name: impl Into<String>) => max_tokens_field = name.into();
     }
 
     /// Adds a field to every request.

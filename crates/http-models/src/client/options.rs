@@ -47,32 +47,20 @@ impl Default for HttpOptions {
 }
 
 impl HttpOptions {
-    /// Sets the time limit for connecting.
-    #[must_use]
-    pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout;
-        self
-    }
-
-    /// Sets the maximum time without data.
-    #[must_use]
-    pub fn with_read_timeout(mut self, timeout: Duration) -> Self {
-        self.read_timeout = timeout;
-        self
-    }
-
-    /// Sets the time limit of one attempt.
-    #[must_use]
-    pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
-    }
-
-    /// Sets the maximum number of retries.
-    #[must_use]
-    pub fn with_retries(mut self, retries: u32) -> Self {
-        self.retries = retries;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the time limit for connecting.
+        with_connect_timeout(timeout: Duration) => connect_timeout = timeout;
+        /// Sets the maximum time without data.
+        with_read_timeout(timeout: Duration) => read_timeout = timeout;
+        /// Sets the time limit of one attempt.
+        with_timeout(timeout: Duration);
+        /// Sets the maximum number of retries.
+        with_retries(retries: u32);
+        /// Sets the maximum size of a response, in bytes.
+        with_max_response_bytes(bytes: usize) => max_response_bytes = bytes;
+        /// Sets whether the proxy of the environment is used.
+        with_system_proxy(proxy: bool) => system_proxy = proxy;
     }
 
     /// Sets the delay before the first retry and the maximum delay.
@@ -80,20 +68,6 @@ impl HttpOptions {
     pub fn with_waits(mut self, first: Duration, max: Duration) -> Self {
         self.first_wait = first;
         self.max_wait = max;
-        self
-    }
-
-    /// Sets the maximum size of a response, in bytes.
-    #[must_use]
-    pub fn with_max_response_bytes(mut self, bytes: usize) -> Self {
-        self.max_response_bytes = bytes;
-        self
-    }
-
-    /// Sets whether the proxy of the environment is used.
-    #[must_use]
-    pub fn with_system_proxy(mut self, proxy: bool) -> Self {
-        self.system_proxy = proxy;
         self
     }
 

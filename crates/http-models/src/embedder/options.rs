@@ -72,13 +72,6 @@ impl EmbeddingOptions {
         Self { model: model.into(), ..Self::default() }
     }
 
-    /// Sets the number of dimensions.
-    #[must_use]
-    pub fn with_dimensions(mut self, dimensions: usize) -> Self {
-        self.dimensions = Some(dimensions);
-        self
-    }
-
     /// Sets the number of dimensions and sends it with every request.
     #[must_use]
     pub fn with_requested_dimensions(mut self, dimensions: usize) -> Self {
@@ -87,25 +80,18 @@ impl EmbeddingOptions {
         self
     }
 
-    /// Sets the name of the embedding space.
-    #[must_use]
-    pub fn with_space_name(mut self, name: impl Into<String>) -> Self {
-        self.space_name = Some(name.into());
-        self
-    }
-
-    /// Sets the maximum number of texts in one request.
-    #[must_use]
-    pub fn with_max_batch(mut self, texts: usize) -> Self {
-        self.max_batch = texts;
-        self
-    }
-
-    /// Sets the maximum number of tokens of a text.
-    #[must_use]
-    pub fn with_max_tokens(mut self, tokens: usize) -> Self {
-        self.max_tokens = Some(tokens);
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the number of dimensions.
+        with_dimensions(dimensions: usize) => dimensions = Some(dimensions);
+        /// Sets the name of the embedding space.
+        with_space_name(name: impl Into<String>) => space_name = Some(name.into());
+        /// Sets the maximum number of texts in one request.
+        with_max_batch(texts: usize) => max_batch = texts;
+        /// Sets the maximum number of tokens of a text.
+        with_max_tokens(tokens: usize) => max_tokens = Some(tokens);
+        /// Sets the encoding of vectors in responses.
+        with_encoding(encoding: Encoding);
     }
 
     /// Sets the texts before each query and before each document.
@@ -121,13 +107,6 @@ impl EmbeddingOptions {
     pub fn with_field(mut self, name: &str, query: impl Into<Value>, document: impl Into<Value>) -> Self {
         self.query_fields.insert(name.to_owned(), query.into());
         self.document_fields.insert(name.to_owned(), document.into());
-        self
-    }
-
-    /// Sets the encoding of vectors in responses.
-    #[must_use]
-    pub fn with_encoding(mut self, encoding: Encoding) -> Self {
-        self.encoding = encoding;
         self
     }
 

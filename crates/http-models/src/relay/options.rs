@@ -23,25 +23,14 @@ impl Default for RelayOptions {
 }
 
 impl RelayOptions {
-    /// Sets the time limit for connecting.
-    #[must_use]
-    pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout;
-        self
-    }
-
-    /// Sets the maximum time without data.
-    #[must_use]
-    pub fn with_idle_timeout(mut self, timeout: Duration) -> Self {
-        self.idle_timeout = timeout;
-        self
-    }
-
-    /// Sets whether the proxy of the environment is used.
-    #[must_use]
-    pub fn with_system_proxy(mut self, proxy: bool) -> Self {
-        self.system_proxy = proxy;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the time limit for connecting.
+        with_connect_timeout(timeout: Duration) => connect_timeout = timeout;
+        /// Sets the maximum time without data.
+        with_idle_timeout(timeout: Duration) => idle_timeout = timeout;
+        /// Sets whether the proxy of the environment is used.
+        with_system_proxy(proxy: bool) => system_proxy = proxy;
     }
 
     /// Returns the options of the HTTP client. The relay enforces its own time limits, so the read timeout of the

@@ -72,17 +72,11 @@ impl RerankOptions {
         Self { api, model: model.into(), max_batch, instruction: None }
     }
 
-    /// Sets the maximum number of candidates in one request.
-    #[must_use]
-    pub fn with_max_batch(mut self, candidates: usize) -> Self {
-        self.max_batch = candidates;
-        self
-    }
-
-    /// Sets the search task.
-    #[must_use]
-    pub fn with_instruction(mut self, instruction: impl Into<String>) -> Self {
-        self.instruction = Some(instruction.into());
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the maximum number of candidates in one request.
+        with_max_batch(candidates: usize) => max_batch = candidates;
+        /// Sets the search task.
+        with_instruction(instruction: impl Into<String>) => instruction = Some(instruction.into());
     }
 }

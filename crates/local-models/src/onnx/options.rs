@@ -35,25 +35,20 @@ pub struct OnnxOptions {
 }
 
 impl OnnxOptions {
-    /// Sets the runtime's library.
-    #[must_use]
-    pub fn with_runtime(mut self, path: impl Into<PathBuf>) -> Self {
-        self.runtime = Some(path.into());
-        self
-    }
-
-    /// Sets the model's file within its directory.
-    #[must_use]
-    pub fn with_file(mut self, name: impl Into<PathBuf>) -> Self {
-        self.file = Some(name.into());
-        self
-    }
-
-    /// Sets the pooling.
-    #[must_use]
-    pub fn with_pooling(mut self, pooling: OnnxPooling) -> Self {
-        self.pooling = Some(pooling);
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the runtime's library.
+        with_runtime(path: impl Into<PathBuf>) => runtime = Some(path.into());
+        /// Sets the model's file within its directory.
+        with_file(name: impl Into<PathBuf>) => file = Some(name.into());
+        /// Sets the pooling.
+        with_pooling(pooling: OnnxPooling) => pooling = Some(pooling);
+        /// Sets the maximum number of tokens of a window.
+        with_max_tokens(tokens: usize) => max_tokens = Some(tokens);
+        /// Sets the number of threads.
+        with_threads(threads: usize) => threads = Some(threads);
+        /// Sets the cosine up to which two texts are unrelated.
+        with_score_floor(floor: f64) => score_floor = Some(floor);
     }
 
     /// Sets the texts before queries and documents.
@@ -61,27 +56,6 @@ impl OnnxOptions {
     pub fn with_prefixes(mut self, query: impl Into<String>, document: impl Into<String>) -> Self {
         self.query_prefix = Some(query.into());
         self.document_prefix = Some(document.into());
-        self
-    }
-
-    /// Sets the maximum number of tokens of a window.
-    #[must_use]
-    pub fn with_max_tokens(mut self, tokens: usize) -> Self {
-        self.max_tokens = Some(tokens);
-        self
-    }
-
-    /// Sets the number of threads.
-    #[must_use]
-    pub fn with_threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Sets the cosine up to which two texts are unrelated.
-    #[must_use]
-    pub fn with_score_floor(mut self, floor: f64) -> Self {
-        self.score_floor = Some(floor);
         self
     }
 }

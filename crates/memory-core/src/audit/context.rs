@@ -25,25 +25,14 @@ impl AuditContext {
         CURRENT.with_borrow(|current| current.clone().unwrap_or_default())
     }
 
-    /// Sets the actor.
-    #[must_use]
-    pub fn with_actor(mut self, actor: Arc<Actor>) -> Self {
-        self.actor = Some(actor);
-        self
-    }
-
-    /// Sets the verb and its action.
-    #[must_use]
-    pub fn with_verb(mut self, action: AuditAction, verb: &'static str) -> Self {
-        self.verb = Some((action, verb));
-        self
-    }
-
-    /// Sets the user's time zone.
-    #[must_use]
-    pub fn with_zone(mut self, zone: Option<TimeZone>) -> Self {
-        self.zone = zone;
-        self
+    crate::setters! {
+        #![must_use]
+        /// Sets the actor.
+        with_actor(actor: Arc<Actor>) => actor = Some(actor);
+        /// Sets the verb and its action.
+        with_verb(action: AuditAction, verb: &'static str) => verb = Some((action, verb));
+        /// Sets the user's time zone.
+        with_zone(zone: Option<TimeZone>);
     }
 
     /// Returns the user's time zone, if the client has named it.

@@ -110,20 +110,6 @@ impl AuditQuery {
         Self { limit, oldest_first: true, ..Self::default() }
     }
 
-    /// Restricts to entries of this key.
-    #[must_use]
-    pub fn with_key(mut self, key: impl Into<String>) -> Self {
-        self.key = Some(key.into());
-        self
-    }
-
-    /// Restricts to entries of this agent or program.
-    #[must_use]
-    pub fn with_agent(mut self, agent: impl Into<String>) -> Self {
-        self.agent = Some(agent.into());
-        self
-    }
-
     /// Adds an action. Entries with any of the added actions are returned.
     #[must_use]
     pub fn with_action(mut self, action: AuditAction) -> Self {
@@ -131,32 +117,20 @@ impl AuditQuery {
         self
     }
 
-    /// Restricts to entries that name this record.
-    #[must_use]
-    pub fn with_record(mut self, record: RecordId) -> Self {
-        self.record = Some(record);
-        self
-    }
-
-    /// Restricts to entries written at this time or later.
-    #[must_use]
-    pub fn with_since(mut self, since: Timestamp) -> Self {
-        self.since = Some(since);
-        self
-    }
-
-    /// Restricts to entries written before this time.
-    #[must_use]
-    pub fn with_until(mut self, until: Timestamp) -> Self {
-        self.until = Some(until);
-        self
-    }
-
-    /// Continues after the entry with this number.
-    #[must_use]
-    pub fn with_after(mut self, sequence: Option<u64>) -> Self {
-        self.after = sequence;
-        self
+    crate::setters! {
+        #![must_use]
+        /// Restricts to entries of this key.
+        with_key(key: impl Into<String>) => key = Some(key.into());
+        /// Restricts to entries of this agent or program.
+        with_agent(agent: impl Into<String>) => agent = Some(agent.into());
+        /// Restricts to entries that name this record.
+        with_record(record: RecordId) => record = Some(record);
+        /// Restricts to entries written at this time or later.
+        with_since(since: Timestamp) => since = Some(since);
+        /// Restricts to entries written before this time.
+        with_until(until: Timestamp) => until = Some(until);
+        /// Continues after the entry with this number.
+        with_after(sequence: Option<u64>) => after = sequence;
     }
 
     /// Returns true if the entry fits the query, without its position and limit.

@@ -68,25 +68,14 @@ impl SearchedPlace {
         }
     }
 
-    /// Sets the number of searched rows, entries or bytes.
-    #[must_use]
-    pub fn with_searched(mut self, searched: u64) -> Self {
-        self.searched = searched;
-        self
-    }
-
-    /// Sets the reason why ids remain in this place.
-    #[must_use]
-    pub fn with_kept_ids(mut self, reason: impl Into<String>) -> Self {
-        self.keeps_ids = Some(reason.into());
-        self
-    }
-
-    /// Sets the reason why this place was not searched.
-    #[must_use]
-    pub fn with_not_searched(mut self, reason: impl Into<String>) -> Self {
-        self.not_searched = Some(reason.into());
-        self
+    crate::setters! {
+        #![must_use]
+        /// Sets the number of searched rows, entries or bytes.
+        with_searched(searched: u64);
+        /// Sets the reason why ids remain in this place.
+        with_kept_ids(reason: impl Into<String>) => keeps_ids = Some(reason.into());
+        /// Sets the reason why this place was not searched.
+        with_not_searched(reason: impl Into<String>) => not_searched = Some(reason.into());
     }
 
     /// Returns the number of traces that should not be here.

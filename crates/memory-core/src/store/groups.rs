@@ -47,25 +47,14 @@ impl RecordGroup {
         Self { scope, kind, state, app: None, records, oldest: time, newest: time, edited_at: None }
     }
 
-    /// Sets the [application](Self::app).
-    #[must_use]
-    pub fn with_app(mut self, app: Option<String>) -> Self {
-        self.app = app;
-        self
-    }
-
-    /// Sets the time of the [newest](Self::newest) record.
-    #[must_use]
-    pub fn with_newest(mut self, newest: Timestamp) -> Self {
-        self.newest = newest;
-        self
-    }
-
-    /// Sets the [time of the latest edit](Self::edited_at).
-    #[must_use]
-    pub fn with_edited_at(mut self, edited_at: Option<Timestamp>) -> Self {
-        self.edited_at = edited_at;
-        self
+    crate::setters! {
+        #![must_use]
+        /// Sets the [application](Self::app).
+        with_app(app: Option<String>);
+        /// Sets the time of the [newest](Self::newest) record.
+        with_newest(newest: Timestamp);
+        /// Sets the [time of the latest edit](Self::edited_at).
+        with_edited_at(edited_at: Option<Timestamp>);
     }
 
     /// Groups records. The groups are ordered by address, kind, state and application.

@@ -177,17 +177,11 @@ impl Failure {
         Self { id, scope, job, revision, attempts: 1, reason: reason.into(), retry_at: None }
     }
 
-    /// Sets the number of failures so far.
-    #[must_use]
-    pub fn with_attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts;
-        self
-    }
-
-    /// Sets the time of the next attempt; `None` for no other attempt.
-    #[must_use]
-    pub fn with_retry_at(mut self, retry_at: Option<Timestamp>) -> Self {
-        self.retry_at = retry_at;
-        self
+    crate::setters! {
+        #![must_use]
+        /// Sets the number of failures so far.
+        with_attempts(attempts: u32);
+        /// Sets the time of the next attempt; `None` for no other attempt.
+        with_retry_at(retry_at: Option<Timestamp>);
     }
 }

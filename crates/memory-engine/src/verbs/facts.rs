@@ -166,23 +166,14 @@ impl MemoryEngine {
 }
 
 impl FactQuery {
-    /// Restricts to facts about this subject: `user`, or a name. Default: everyone.
-    pub fn about(mut self, subject: impl Into<String>) -> Self {
-        self.subject = Some(subject.into());
-        self
-    }
-
-    /// Restricts to facts of this attribute, as in [`Fact::attribute`]; `favorite` also means `favorite.food`.
-    /// Default: all.
-    pub fn attribute(mut self, attribute: impl Into<String>) -> Self {
-        self.attribute = Some(attribute.into());
-        self
-    }
-
-    /// Returns the facts that held at this time. Default: those that hold now, by the engine's clock.
-    pub fn as_of(mut self, time: impl Into<Timestamp>) -> Self {
-        self.validity = Validity::At(time.into());
-        self
+    memory_engine_core::setters! {
+        /// Restricts to facts about this subject: `user`, or a name. Default: everyone.
+        about(subject: impl Into<String>) => subject = Some(subject.into());
+        /// Restricts to facts of this attribute, as in [`Fact::attribute`]; `favorite` also means `favorite.food`.
+        /// Default: all.
+        attribute(attribute: impl Into<String>) => attribute = Some(attribute.into());
+        /// Returns the facts that held at this time. Default: those that hold now, by the engine's clock.
+        as_of(time: impl Into<Timestamp>) => validity = Validity::At(time.into());
     }
 
     /// Returns the facts that hold and those that held before, without facts that were merged into another one,

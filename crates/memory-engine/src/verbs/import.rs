@@ -135,29 +135,16 @@ impl MemoryEngine {
 }
 
 impl<S: Stream<Item: ImportItem> + Send> Import<S> {
-    /// Sets what happens to records that are stored already. Default: [`PutMode::Upsert`], they are replaced.
-    pub fn mode(mut self, mode: PutMode) -> Self {
-        self.mode = mode;
-        self
-    }
-
-    /// Sets the number of records in one transaction, at least 1. Default: 1000.
-    pub fn batch_rows(mut self, rows: usize) -> Self {
-        self.batch_rows = rows.max(1);
-        self
-    }
-
-    /// Calls a function for each record that was not refused, with its index in the stream, from 0, and its outcome:
-    /// created, updated, unchanged or blocked. Refused records are in [`ImportReport::failures`].
-    pub fn on_written(mut self, written: impl FnMut(u64, &WriteResult) + Send + 'static) -> Self {
-        self.on_written = Box::new(written);
-        self
-    }
-
-    /// Calls a function after each transaction with the report so far.
-    pub fn on_progress(mut self, progress: impl FnMut(&ImportReport) + Send + 'static) -> Self {
-        self.on_progress = Box::new(progress);
-        self
+    memory_engine_core::setters! {
+        /// Sets what happens to records that are stored already. Default: [`PutMode::Upsert`], they are replaced.
+        mode(mode: PutMode);
+        /// Sets the number of records in one transaction, at least 1. Default: 1000.
+        batch_rows(rows: usize) => batch_rows = rows.max(1);
+        /// Calls a function for each record that was not refused, with its index in the stream, from 0, and its
+        /// outcome: created, updated, unchanged or blocked. Refused records are in [`ImportReport::failures`].
+        on_written(written: impl FnMut(u64, &WriteResult) + Send + 'static) => on_written = Box::new(written);
+        /// Calls a function after each transaction with the report so far.
+        on_progress(progress: impl FnMut(&ImportReport) + Send + 'static) => on_progress = Box::new(progress);
     }
 
     /// Runs the import to its end.

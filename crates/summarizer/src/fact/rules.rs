@@ -76,18 +76,13 @@ impl RuleFacts {
         Self { patterns: Arc::new(patterns), zone: None, fiction }
     }
 
-    /// Sets the time zone of days such as "tomorrow". Default: that of the engine; UTC without an engine.
-    #[must_use]
-    pub fn with_zone(mut self, zone: TimeZone) -> Self {
-        self.zone = Some(zone);
-        self
-    }
-
-    /// Sets the scenes whose turns give no facts. Default: `plot` and `meta`.
-    #[must_use]
-    pub fn with_fiction(mut self, scenes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.fiction = scenes.into_iter().map(Into::into).collect();
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the time zone of days such as "tomorrow". Default: that of the engine; UTC without an engine.
+        with_zone(zone: TimeZone) => zone = Some(zone);
+        /// Sets the scenes whose turns give no facts. Default: `plot` and `meta`.
+        with_fiction(scenes: impl IntoIterator<Item = impl Into<String>>)
+            => fiction = scenes.into_iter().map(Into::into).collect();
     }
 
     /// Returns the facts in consecutive turns, oldest first, as [`FactExtractor::extract`] with the default locale

@@ -32,25 +32,14 @@ impl<'r> Observed<'r> {
         Self { profile: Profile::default(), messages, companion, language, details: &[], zone: TimeZone::UTC }
     }
 
-    /// Sets the profile so far.
-    #[must_use]
-    pub fn with_profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
-        self
-    }
-
-    /// Sets the labels of further fields.
-    #[must_use]
-    pub fn with_details(mut self, details: &'r [String]) -> Self {
-        self.details = details;
-        self
-    }
-
-    /// Sets the user's time zone.
-    #[must_use]
-    pub fn with_zone(mut self, zone: TimeZone) -> Self {
-        self.zone = zone;
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the profile so far.
+        with_profile(profile: Profile);
+        /// Sets the labels of further fields.
+        with_details(details: &'r [String]);
+        /// Sets the user's time zone.
+        with_zone(zone: TimeZone);
     }
 }
 

@@ -25,25 +25,14 @@ impl Default for SummaryRequest {
 }
 
 impl SummaryRequest {
-    /// Sets the maximum number of characters.
-    #[must_use]
-    pub fn with_max_chars(mut self, max_chars: usize) -> Self {
-        self.max_chars = max_chars;
-        self
-    }
-
-    /// Sets the language.
-    #[must_use]
-    pub fn with_language(mut self, language: Language) -> Self {
-        self.language = Some(language);
-        self
-    }
-
-    /// Sets the time zone of the dates.
-    #[must_use]
-    pub fn with_zone(mut self, zone: TimeZone) -> Self {
-        self.zone = Some(zone);
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the maximum number of characters.
+        with_max_chars(max_chars: usize);
+        /// Sets the language.
+        with_language(language: Language) => language = Some(language);
+        /// Sets the time zone of the dates.
+        with_zone(zone: TimeZone) => zone = Some(zone);
     }
 
     /// Sets zone and language to those of a locale where the request has none.

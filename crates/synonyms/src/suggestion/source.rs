@@ -22,18 +22,12 @@ impl<'t> SourceText<'t> {
         Self { id, text, session: None, speaker: None }
     }
 
-    /// Sets the session.
-    #[must_use]
-    pub fn with_session(mut self, session: &'t str) -> Self {
-        self.session = Some(session);
-        self
-    }
-
-    /// Sets the name of the speaker.
-    #[must_use]
-    pub fn with_speaker(mut self, speaker: &'t str) -> Self {
-        self.speaker = Some(speaker);
-        self
+    memory_engine_core::setters! {
+        #![must_use]
+        /// Sets the session.
+        with_session(session: &'t str) => session = Some(session);
+        /// Sets the name of the speaker.
+        with_speaker(speaker: &'t str) => speaker = Some(speaker);
     }
 
     /// Creates the text of a record.
