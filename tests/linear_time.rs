@@ -15,9 +15,7 @@ use memory_engine_indexing::{date_clauses, indexed_text};
 use memory_engine_intake::{IncomingWords, model_words, without_injected};
 use memory_engine_keyword_store::{Analyzer, TextAnalyzer};
 use memory_engine_scene::{SceneDetector, SceneRules};
-use memory_engine_summarizer::{
-    Chunker, ExtractiveSummarizer, RuleFacts, RuleMetadata, SummaryRequest, is_echo, sentences,
-};
+use memory_engine_summarizer::{Chunker, ExtractiveSummarizer, RuleFacts, RuleMetadata, SummaryRequest, sentences};
 
 /// Length of the shorter text of a comparison, in bytes.
 const SHORT_BYTES: usize = 4 << 10;
@@ -75,7 +73,6 @@ fn stages() -> Vec<Stage> {
         stage("injected blocks", |text| _ = without_injected(text)),
         stage("words of a user", |text| _ = IncomingWords::of(text)),
         stage("words of a model", |text| _ = model_words(text)),
-        stage("echo", |text| _ = is_echo(text, &["I have a cat", "我有一只猫"])),
         stage("facts", move |text| _ = facts.facts(&[turn(text)])),
         stage("metadata", move |text| _ = metadata.describe(text)),
         stage("chunks", |text| _ = Chunker::default().chunks(text)),

@@ -100,14 +100,6 @@ impl GatewayBlock {
         self
     }
 
-    /// Sets the maximum number of characters of one memory, in every language.
-    #[must_use]
-    pub fn with_max_chars_each(mut self, max_chars: usize) -> Self {
-        self.chinese.max_chars_each = max_chars;
-        self.english.max_chars_each = max_chars;
-        self
-    }
-
     /// Sets the time zone of the times of records without a zone of their own.
     #[must_use]
     pub fn with_zone(mut self, zone: TimeZone) -> Self {

@@ -6,7 +6,7 @@ use memory_engine_core::Result;
 use memory_engine_llm::ChatModel;
 use memory_engine_summarizer::{
     ChatFacts, ChatMetadata, ChatProfiles, ChatSummarizer, Chunker, ExtractiveSummarizer, FactExtractor,
-    MetadataExtractor, ProfileSummarizer, RuleFacts, RuleMetadata, Summarizer, SummaryRequest, SummaryTrigger,
+    MetadataExtractor, ProfileSummarizer, RuleFacts, RuleMetadata, Summarizer, SummaryTrigger,
 };
 
 /// The background jobs of an engine, other than indexing. Default: none.
@@ -35,7 +35,6 @@ pub struct EnrichmentOptions {
     pub(crate) facts: Option<Arc<dyn FactExtractor>>,
     pub(crate) summarizer: Option<Arc<dyn Summarizer>>,
     pub(crate) trigger: SummaryTrigger,
-    pub(crate) request: SummaryRequest,
     pub(crate) profile_writer: Option<Arc<dyn ProfileSummarizer>>,
     pub(crate) profile_every: Option<usize>,
 }
@@ -81,8 +80,6 @@ impl EnrichmentOptions {
         with_summaries(summarizer: impl Summarizer) => summarizer = Some(Arc::new(summarizer));
         /// Sets when a summary is due.
         with_trigger(trigger: SummaryTrigger);
-        /// Sets length, language and time zone of summaries.
-        with_request(request: SummaryRequest);
 
         /// Writes one record of the kind [`Kind::PROFILE`](memory_engine_core::Kind::PROFILE) for each user (and
         /// agent), in a few lines, from the current facts and the latest 60 messages. It is written again after this

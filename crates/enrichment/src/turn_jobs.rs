@@ -10,7 +10,7 @@ use memory_engine_core::{
     Write,
 };
 use memory_engine_indexing::IndexedStore;
-use memory_engine_summarizer::FactExtractor;
+use memory_engine_summarizer::{FactExtractor, SummaryRequest};
 
 use crate::{
     fact_book::{FactBook, person},
@@ -49,7 +49,7 @@ impl TurnJobs {
         let is_stored = |source| review.mode(source) != ReviewMode::Reject;
         let summarizer = options.summarizer.filter(|_| is_stored(ReviewSource::Summaries));
         let summaries = summarizer.map(|summarizer| {
-            let request = options.request.with_defaults(&locale);
+            let request = SummaryRequest::default().with_defaults(&locale);
             Arc::new(SummaryJob { store: Arc::clone(store), summarizer, trigger: options.trigger, request, review })
         });
         let profiles = options.profile_every.filter(|_| is_stored(ReviewSource::Profiles)).map(|every| {

@@ -40,9 +40,8 @@ type Condition = Arc<dyn Fn(&ChatRequest) -> bool + Send + Sync>;
 /// A request gets the reply of the first rule whose condition is true. Rules can apply any number of times. Other
 /// requests get the scripted replies in order; after the last one, the model fails with `NotFound`. It records every
 /// request.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct ScriptedModel {
-    name: String,
     rules: Vec<(Condition, ScriptedReply)>,
     state: Arc<Mutex<ScriptState>>,
 }
@@ -56,13 +55,7 @@ struct ScriptState {
 impl fmt::Debug for ScriptedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut output = f.debug_struct("ScriptedModel");
-        output.field("name", &self.name).field("rules", &self.rules.len()).finish_non_exhaustive()
-    }
-}
-
-impl Default for ScriptedModel {
-    fn default() -> Self {
-        Self { name: "scripted".into(), rules: Vec::new(), state: Arc::default() }
+        output.field("rules", &self.rules.len()).finish_non_exhaustive()
     }
 }
 
@@ -72,13 +65,6 @@ impl ScriptedModel {
         let model = Self::default();
         model.state.lock().remaining.extend(replies.into_iter().map(Into::into));
         model
-    }
-
-    /// Sets the name.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = name.into();
-        self
     }
 
     /// Adds a rule: requests for which the condition is true get this reply.
@@ -137,7 +123,7 @@ fn incomplete_reply_error() -> Error {
 #[async_trait]
 impl ChatModel for ScriptedModel {
     fn name(&self) -> &str {
-        &self.name
+        "scripted"
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply> {

@@ -145,12 +145,8 @@ impl Model {
         matrix::from_rows(rows, self.dimensions())
     }
 
-    /// Returns the token vectors of a text: the last hidden state, without prefix and special tokens.
-    pub fn embed_tokens(&self, text: &str) -> TokenVectors {
-        self.embed_with_tokens(text).1
-    }
-
-    /// Returns the vector and the token vectors of a text, from one forward pass.
+    /// Returns the vector and the token vectors of a text, from one forward pass. The token vectors are the last hidden
+    /// state, without prefix and special tokens.
     pub fn embed_with_tokens(&self, text: &str) -> (Vec<f32>, TokenVectors) {
         let mut all = self.embed_all_with_tokens(&[text], 1);
         all.pop().unwrap_or_else(|| (Vec::new(), self.token_vectors(&[], Vec::new(), 1)))

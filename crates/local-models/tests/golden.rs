@@ -85,7 +85,7 @@ fn a_text_of_many_windows_matches_its_query() {
     let vectors = model.embed(&texts, 1);
     assert!((vectors.row(0).dot(&vectors.row(0)) - 1.0).abs() < 1e-5);
     assert!(vectors.row(0).dot(&vectors.row(1)) > vectors.row(0).dot(&vectors.row(2)) + 0.02);
-    assert_eq!(model.embed_tokens(&long).len(), model.tokenize(&long).len() - 4);
+    assert_eq!(model.embed_with_tokens(&long).1.len(), model.tokenize(&long).len() - 4);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Memories as text for a prompt.
 
-use std::{future::IntoFuture, sync::Arc};
+use std::future::IntoFuture;
 
 use futures_util::{FutureExt, future::BoxFuture};
 use memory_engine_context::{
@@ -37,7 +37,6 @@ pub struct ContextRequest {
     recent: usize,
     max_tokens: usize,
     block: MemoryBlock,
-    counter: Arc<dyn TokenCounter>,
 }
 
 /// Text for a prompt, with the records that it shows.
@@ -46,7 +45,7 @@ pub struct ContextRequest {
 pub struct PromptContext {
     /// The text: persona, relevant memories, recent turns. Parts that are empty are left out.
     pub text: String,
-    /// Number of tokens of the text by the request's counter.
+    /// Number of tokens of the text by [`EstimatedTokens`].
     pub tokens: usize,
     /// The records of the memories and recent turns in the text.
     pub records: Vec<RecordId>,
@@ -67,16 +66,7 @@ impl ContextRequest {
     ) -> Self {
         let pipeline = SharedPipeline::of(engine);
         let block = pipeline.memory_block();
-        Self {
-            pipeline,
-            scope,
-            query: query.into(),
-            persona: String::new(),
-            recent: 0,
-            max_tokens: 1000,
-            block,
-            counter: Arc::new(EstimatedTokens),
-        }
+        Self { pipeline, scope, query: query.into(), persona: String::new(), recent: 0, max_tokens: 1000, block }
     }
 
     memory_engine_core::setters! {
@@ -90,8 +80,6 @@ impl ContextRequest {
         /// Sets heading, zone and line length of the list of memories. Default:
         /// `Settings::memory_block`.
         block(block: MemoryBlock);
-        /// Sets the token counter. Default: [`EstimatedTokens`].
-        token_counter(counter: impl TokenCounter + 'static) => counter = Arc::new(counter);
     }
 
     async fn run(self) -> Result<PromptContext> {
@@ -119,19 +107,19 @@ impl ContextRequest {
         block.zone.get_or_insert_with(|| self.pipeline.parts().locale.zone.clone());
         let recent_budget = token_share(self.max_tokens, RECENT_SHARE);
         // The separators before and after the memories.
-        let separator_tokens = 2 * self.counter.count(ContextPlan::LAYER_SEPARATOR);
-        let persona_tokens = self.counter.count(&self.persona);
+        let separator_tokens = 2 * EstimatedTokens.count(ContextPlan::LAYER_SEPARATOR);
+        let persona_tokens = EstimatedTokens.count(&self.persona);
         let reserved_tokens = recent_budget.max(persona_tokens + separator_tokens);
         let memories_budget = self.max_tokens.saturating_sub(reserved_tokens);
         let order: Vec<RecordId> = memories.iter().map(|record| record.id).collect();
-        let memories = render_within(block, memories, memories_budget, self.counter.as_ref());
+        let memories = render_within(block, memories, memories_budget, &EstimatedTokens);
         let persona = Layer::text("persona", token_share(self.max_tokens, PERSONA_SHARE), self.persona).stable();
         let recent_items = recent.iter().map(|turn| Item::of(turn, spoken_line(turn)));
         let plan = ContextPlan::new(self.max_tokens)
             .with_layer(persona.with_overflow(Overflow::NeverCut))
             .with_layer(Layer::block(MEMORIES, memories_budget, &memories))
             .with_layer(Layer::new("recent", recent_budget).with_items(recent_items));
-        let mut built = plan.build(self.counter.as_ref())?;
+        let mut built = plan.build(&EstimatedTokens)?;
         if let Some(layer) = built.layers.iter_mut().find(|layer| layer.name == MEMORIES) {
             report_memories(layer, &order, memories);
         }

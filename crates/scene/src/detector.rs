@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use memory_engine_core::sync::{Mutex, RwLock};
+use memory_engine_core::sync::Mutex;
 use memory_engine_core::{Clock, Error, Result, Scope};
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ use crate::{
 /// A caller that stores the scenes itself needs no state: [`detect_after`](Self::detect_after).
 #[derive(Debug)]
 pub struct SceneDetector {
-    rules: RwLock<Arc<CompiledRules>>,
+    rules: CompiledRules,
     sessions: Mutex<Sessions>,
     limits: SessionLimits,
     clock: Arc<dyn Clock>,
@@ -120,30 +120,17 @@ impl SceneDetector {
     /// # Errors
     /// The errors of [`SceneRules::validate`].
     pub fn with_limits(rules: &SceneRules, limits: SessionLimits, clock: impl Clock) -> Result<Self> {
-        let rules = RwLock::new(Arc::new(CompiledRules::of(rules)?));
-        Ok(Self { rules, sessions: Mutex::default(), limits, clock: Arc::new(clock) })
-    }
-
-    /// Replaces the rules from the next message on. Sessions keep their scene; a session in a scene that the new rules
-    /// do not contain returns to the default scene. Invalid rules change nothing.
-    ///
-    /// # Errors
-    /// The errors of [`SceneRules::validate`].
-    pub fn replace_rules(&self, rules: &SceneRules) -> Result<()> {
-        let compiled = Arc::new(CompiledRules::of(rules)?);
-        *self.rules.write() = compiled;
-        Ok(())
+        Ok(Self { rules: CompiledRules::of(rules)?, sessions: Mutex::default(), limits, clock: Arc::new(clock) })
     }
 
     /// Detects the scene of the next message of a session, and updates the scene of the session. `session` is the whole
     /// address, so sessions of two users are different even if they have the same name.
     pub fn detect(&self, session: &Scope, text: &str) -> Detection {
-        let rules = Arc::clone(&self.rules.read());
         let message = Message::parse(text);
         let now = self.clock.now();
         let mut sessions = self.sessions.lock();
-        let detection = rules.detect(sessions.scene(session, &self.limits, now), &message);
-        let after = rules.scene(&detection.current).map(|scene| scene.name.as_str());
+        let detection = self.rules.detect(sessions.scene(session, &self.limits, now), &message);
+        let after = self.rules.scene(&detection.current).map(|scene| scene.name.as_str());
         sessions.set_scene(session, after, &self.limits, now);
         detection
     }
@@ -151,16 +138,14 @@ impl SceneDetector {
     /// Detects the scene of a message after a message with this [`Detection::current`] scene. A scene that the rules do
     /// not define counts as the default scene. The scenes of sessions are neither read nor changed.
     pub fn detect_after(&self, scene: &str, text: &str) -> Detection {
-        let rules = Arc::clone(&self.rules.read());
-        rules.detect(Some(scene), &Message::parse(text))
+        self.rules.detect(Some(scene), &Message::parse(text))
     }
 
     /// Returns the scene of a session.
     pub fn current(&self, session: &Scope) -> String {
-        let rules = Arc::clone(&self.rules.read());
         let sessions = self.sessions.lock();
         let current = sessions.scene(session, &self.limits, self.clock.now());
-        current.and_then(|name| rules.scene(name)).map_or(&rules.default_scene, |scene| &scene.name).clone()
+        current.and_then(|name| self.rules.scene(name)).map_or(&self.rules.default_scene, |scene| &scene.name).clone()
     }
 
     /// Sets the scene of a session without a message.
@@ -168,15 +153,14 @@ impl SceneDetector {
     /// # Errors
     /// `NotFound` for a scene that the rules do not define, and for a label.
     pub fn set(&self, session: &Scope, scene: &str) -> Result<()> {
-        let rules = Arc::clone(&self.rules.read());
-        if scene != rules.default_scene && rules.scene(scene).is_none() {
+        if scene != self.rules.default_scene && self.rules.scene(scene).is_none() {
             let message = format!(
                 "the rules do not define the scene '{}'; use one of their scenes or the default scene",
                 scene.escape_debug()
             );
             return Err(Error::new(memory_engine_core::ErrorKind::NotFound, "set scene", message));
         }
-        let scene = (scene != rules.default_scene).then_some(scene);
+        let scene = (scene != self.rules.default_scene).then_some(scene);
         self.sessions.lock().set_scene(session, scene, &self.limits, self.clock.now());
         Ok(())
     }

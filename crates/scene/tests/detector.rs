@@ -230,24 +230,6 @@ fn k1_custom_scenes_and_labels() {
 }
 
 #[test]
-fn replacing_rules() {
-    let detector = detector();
-    let session = session("a");
-    detector.detect(&session, "来玩剧本");
-    let bad = SceneRules::default().with_default_scene("plot");
-    assert_eq!(detector.replace_rules(&bad).unwrap_err().kind(), ErrorKind::InvalidInput);
-    assert_eq!(detector.current(&session), PLOT);
-    let mut rules = SceneRules::default();
-    rules.scenes[0].exit.push("散了".into());
-    detector.replace_rules(&rules).unwrap();
-    assert_eq!(detector.detect(&session, "散了").scene, DAILY);
-    detector.detect(&session, "来玩剧本");
-    rules.scenes.clear();
-    detector.replace_rules(&rules).unwrap();
-    assert_eq!(detector.current(&session), DAILY);
-}
-
-#[test]
 fn setting_a_scene() {
     let detector = detector();
     detector.set(&session("a"), PLOT).unwrap();

@@ -33,8 +33,6 @@ pub struct StoryOptions {
     pub sections: StorySections,
     /// Kinds of messages that are indexed. Default: `None`, all kinds.
     pub kinds: Option<BTreeSet<String>>,
-    /// Maximum number of search queries per message, each a sentence. Default: 4.
-    pub questions: usize,
     /// Maximum number of relations between a named entity and a found one, 1 to 3. Default: 2.
     pub hops: u32,
     /// Minimum confidence of a snippet or relation, 0 to 1. Default: 0.
@@ -50,7 +48,6 @@ impl Default for StoryOptions {
         Self {
             sections: StorySections::default(),
             kinds: None,
-            questions: 4,
             hops: 2,
             min_confidence: 0.0,
             half_life: Duration::from_secs(30 * 24 * 60 * 60),
@@ -71,8 +68,6 @@ impl StoryOptions {
         #![must_use]
         /// Sets the limits of the sections in the prompt.
         with_sections(sections: StorySections);
-        /// Sets the maximum number of search queries per message.
-        with_questions(questions: usize);
         /// Sets the maximum number of relations between a named entity and a found one.
         with_hops(hops: u32);
         /// Sets the minimum confidence.

@@ -17,6 +17,9 @@ use crate::{
     snippets::{cites_sources, repeats_recent, select_snippets, with_citation},
 };
 
+/// Maximum number of search queries per message, each a sentence.
+const MAX_QUESTIONS: usize = 4;
+
 impl StoryMemory {
     /// Returns the memories for the prompt of the next message. They are empty if the mode is off.
     ///
@@ -128,7 +131,7 @@ impl StoryMemory {
         options.assistant_penalty = 0.0;
         let filter = self.exclusion_filter(turn);
         let limit = self.options.sections.snippets.saturating_mul(2).max(1);
-        let recalls = turn.questions(self.options.questions).into_iter().map(|question| {
+        let recalls = turn.questions(MAX_QUESTIONS).into_iter().map(|question| {
             let query = RecallQuery::new(question).with_limit(limit).with_options(options).with_context(turn.texts());
             let query = filter.iter().cloned().fold(query, RecallQuery::with_filter);
             self.engine.recall(scope, query)

@@ -6,9 +6,6 @@ use memory_engine_core::{Error, Result};
 use memory_engine_text::sentences;
 use serde::{Deserialize, Serialize};
 
-/// The version of the splitting algorithm. Vectors of chunks are valid for this version only.
-pub const CHUNKER: &str = "sentences-1";
-
 /// Splits a text into chunks of limited size at sentence ends.
 ///
 /// A chunk is a byte range of the text, so that a citation is exactly the original text.

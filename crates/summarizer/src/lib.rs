@@ -2,7 +2,6 @@
 
 mod chunk;
 mod data;
-mod echo;
 mod fact;
 mod metadata;
 mod profile;
@@ -16,15 +15,14 @@ mod topic_drift;
 mod turn;
 mod window;
 
-pub use chunk::{CHUNKER, Chunker};
-pub use echo::is_echo;
+pub use chunk::Chunker;
 pub use fact::{
     Cardinality, ChatFacts, ExtractedFact, FactEvidence, FactExtractor, FactKind, FactPatterns, Facts, Polarity,
     RuleFacts, render,
 };
 pub use memory_engine_core::fact_keys;
 pub use memory_engine_text::sentences;
-pub use metadata::{ChatMetadata, Described, Emotions, MetadataExtractor, RuleMetadata, TurnMetadata};
+pub use metadata::{ChatMetadata, Described, MetadataExtractor, RuleMetadata, TurnMetadata};
 pub use profile::{
     ChatProfiles, Observed, Profile, ProfileSummarizer, RuleProfiles, conversation_line, cut, folded,
     reserved_headings, user_profile_record,

@@ -7,7 +7,6 @@ mod rules;
 mod types;
 
 pub use chat::ChatMetadata;
-pub use emotion::Emotions;
 pub use rules::RuleMetadata;
 pub use types::{Described, MetadataExtractor, TurnMetadata};
 pub(crate) use types::{valid, valid_labels};

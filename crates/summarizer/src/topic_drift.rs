@@ -40,14 +40,6 @@ impl Default for TopicDrift {
 }
 
 impl TopicDrift {
-    /// Sets the cosine thresholds. If `near` is below `far`, it becomes `far`.
-    #[must_use]
-    pub fn with_bounds(mut self, far: f64, near: f64) -> Self {
-        self.far = far;
-        self.near = near.max(far);
-        self
-    }
-
     memory_engine_core::setters! {
         #![must_use]
         /// Sets the number of consecutive drifting turns, at least 1.

@@ -46,8 +46,6 @@ impl SummaryTrigger {
         #![must_use]
         /// Sets the number of rounds, at least 1.
         with_rounds(rounds: Option<usize>) => rounds = rounds.map(|rounds| rounds.max(1));
-        /// Sets whether a change of the scene makes a summary due.
-        with_scene_switch(scene_switch: bool);
         /// Sets the detection of a change of the topic.
         with_topic(topic: Option<TopicDrift>);
     }

@@ -12,16 +12,18 @@ use crate::{
     thesaurus::Thesaurus,
 };
 
+/// Age of a thesaurus at which it is loaded again.
+const MAX_AGE: Duration = Duration::from_secs(60);
+
 /// Caches the [`Thesaurus`] of each recent user, loaded from a store.
 ///
-/// A change by another process or by SQL takes effect after at most [`max_age`](Self::with_max_age), a change by this
-/// process after [`refresh`](Self::refresh). If no user of a tenant has groups, all its users share one thesaurus.
+/// A change by another process or by SQL takes effect after at most one minute, a change by this process after
+/// [`refresh`](Self::refresh). If no user of a tenant has groups, all its users share one thesaurus.
 #[derive(Debug)]
 pub struct SharedThesaurus {
     store: Arc<dyn SynonymStore>,
     analyzer: Arc<dyn Analyzer>,
     clock: Arc<dyn Clock>,
-    max_age: Duration,
     max_users: usize,
     synonym_weight: f64,
     loaded: RwLock<FxHashMap<Scope, LoadedThesaurus>>,
@@ -42,7 +44,6 @@ impl SharedThesaurus {
             store,
             analyzer,
             clock,
-            max_age: Duration::from_secs(60),
             max_users: 1000,
             synonym_weight: Thesaurus::SYNONYM_WEIGHT,
             loaded: RwLock::default(),
@@ -51,8 +52,6 @@ impl SharedThesaurus {
 
     memory_engine_core::setters! {
         #![must_use]
-        /// Sets the maximum age of a thesaurus, after which it is loaded again. Default: 1 minute.
-        with_max_age(max_age: Duration);
         /// Sets the maximum number of users in the cache. Default: 1000.
         with_max_users(max_users: usize);
         /// Sets the weight of an occurrence of a synonym; see [`Thesaurus::with_synonym_weight`].
@@ -71,7 +70,7 @@ impl SharedThesaurus {
     /// The errors of [`SynonymStore::applicable_groups`], if none is in the cache.
     pub async fn of(&self, scope: &Scope) -> Result<Arc<Thesaurus>> {
         match self.cached(&scope.namespace())? {
-            Some(known) if self.clock.now() < known.loaded_at.after(self.max_age) => Ok(known.thesaurus),
+            Some(known) if self.clock.now() < known.loaded_at.after(MAX_AGE) => Ok(known.thesaurus),
             Some(known) => Ok(self.refresh(scope).await.unwrap_or(known.thesaurus)),
             None => self.refresh(scope).await,
         }

@@ -14,7 +14,7 @@ mod scan;
 mod units;
 mod window;
 
-pub use anchor::{Anchor, anchored, anchors};
+pub use anchor::anchored;
 pub use find::windows;
 pub use window::{Exactness, TimeWindow};
 

@@ -3,7 +3,7 @@
 
 use jiff::tz::TimeZone;
 use memory_engine_core::Timestamp;
-use memory_engine_temporal::{Anchor, Exactness, TimeWindow, anchored, anchors, windows};
+use memory_engine_temporal::{Exactness, TimeWindow, anchored, windows};
 use proptest::prelude::*;
 
 fn beijing() -> TimeZone {
@@ -359,15 +359,10 @@ fn leap_day_is_the_latest_one() {
 #[test]
 fn relative_dates_are_anchored() {
     let text = "昨天面试，the offer came this morning，合同是2022年5月1号的，最近很忙";
-    let found: Vec<Anchor> = anchors(text, now(), &beijing());
-    let pairs: Vec<_> = found.iter().map(|a| (a.text.as_str(), a.label.as_str())).collect();
-    assert_eq!(pairs, [("昨天", "2023-05-08"), ("this morning", "2023-05-09")]);
     assert_eq!(
         anchored(text, now(), &beijing()),
         "昨天（2023-05-08）面试，the offer came this morning (2023-05-09)，合同是2022年5月1号的，最近很忙"
     );
-    let json = serde_json::to_string(&found[0]).unwrap();
-    assert_eq!(serde_json::from_str::<Anchor>(&json).unwrap(), found[0]);
     assert_eq!(anchored("nothing here", now(), &beijing()), "nothing here");
 }
 

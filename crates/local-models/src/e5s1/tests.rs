@@ -83,7 +83,7 @@ fn a_long_text_is_the_mean_of_its_windows() {
     for (found, mean) in model.embed(&[&text], 1).row(0).to_vec().iter().zip(&mean) {
         assert!((f64::from(*found) - mean / length).abs() < 1e-5);
     }
-    assert_eq!(model.embed_tokens(&text).len(), body.len());
+    assert_eq!(model.embed_with_tokens(&text).1.len(), body.len());
 }
 
 #[test]
@@ -93,9 +93,9 @@ fn token_vectors_leave_out_prefix_and_special_tokens() {
     assert_eq!((tokens.len(), tokens.dimensions()), (2, 32));
     assert_eq!(vector, model.embed(&["query: ab"], 1).row(0).to_vec());
     assert!(tokens.weights().iter().all(|&weight| (0.0..=1.0).contains(&weight)));
-    assert_eq!(model.embed_tokens("ab").len(), 2);
-    assert!(model.embed_tokens("query: ").is_empty() || model.embed_tokens("query:").is_empty());
-    assert!(model.embed_tokens("").is_empty());
+    assert_eq!(model.embed_with_tokens("ab").1.len(), 2);
+    assert!(model.embed_with_tokens("query: ").1.is_empty() || model.embed_with_tokens("query:").1.is_empty());
+    assert!(model.embed_with_tokens("").1.is_empty());
 }
 
 #[test]

@@ -47,7 +47,8 @@ impl Embedder for OnnxEmbedder {
     }
 
     fn score_floor(&self) -> f64 {
-        self.handle.model.options.score_floor.unwrap_or(0.0)
+        // The cosine of unrelated texts depends on the model, and its files do not say it.
+        0.0
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {

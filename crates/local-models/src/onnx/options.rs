@@ -28,10 +28,6 @@ pub struct OnnxOptions {
     pub document_prefix: Option<String>,
     /// Maximum number of tokens of a window. Default: that of the directory, or 512.
     pub max_tokens: Option<usize>,
-    /// Number of threads. Default: the number of processors.
-    pub threads: Option<usize>,
-    /// Cosine up to which two texts are unrelated. Default: 0.
-    pub score_floor: Option<f64>,
 }
 
 impl OnnxOptions {
@@ -45,10 +41,6 @@ impl OnnxOptions {
         with_pooling(pooling: OnnxPooling) => pooling = Some(pooling);
         /// Sets the maximum number of tokens of a window.
         with_max_tokens(tokens: usize) => max_tokens = Some(tokens);
-        /// Sets the number of threads.
-        with_threads(threads: usize) => threads = Some(threads);
-        /// Sets the cosine up to which two texts are unrelated.
-        with_score_floor(floor: f64) => score_floor = Some(floor);
     }
 
     /// Sets the texts before queries and documents.

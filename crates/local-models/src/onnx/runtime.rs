@@ -44,7 +44,6 @@ impl Runtime {
         }
         load(options.runtime.as_deref())?;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = options.threads.unwrap_or(threads).max(1);
         let builder = Session::builder().map_err(|e| failed(&e))?;
         let builder = builder.with_optimization_level(GraphOptimizationLevel::All).map_err(|e| failed(&e))?;
         let mut builder = builder.with_intra_threads(threads).map_err(|e| failed(&e))?;

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    echo::features,
     fact::{
         extractor::{FactExtractor, Facts},
         rules::RuleFacts,
@@ -19,7 +18,7 @@ use crate::{
         types::{Cardinality, ExtractedFact, FactEvidence, FactKind, Polarity},
     },
     role,
-    text::one_line,
+    text::{features, one_line},
 };
 
 /// The system prompt.

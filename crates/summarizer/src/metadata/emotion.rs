@@ -11,7 +11,7 @@ use crate::data::data;
 /// Negated joy counts as sadness ("不开心", "not very happy"). Other negated emotions are ignored ("don't worry", "别难过"),
 /// and so are those that are wished, asked for, or another person's ("生日快乐", "你开心吗", "she is angry").
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Emotions(Vec<(String, Vec<String>)>);
+pub(super) struct Emotions(Vec<(String, Vec<String>)>);
 
 /// Joy, and the emotion that negated joy shows.
 const HAPPY: &str = "开心";
@@ -33,30 +33,28 @@ data! {
 impl Default for Emotions {
     fn default() -> Self {
         let feelings = DATA.feelings.iter();
-        feelings.fold(Self(Vec::new()), |all, feeling| all.with(&feeling.name, feeling.words.iter()))
+        feelings.fold(Self(Vec::new()), |all, feeling| all.with(&feeling.name, &feeling.words))
     }
 }
 
 impl Emotions {
     /// Adds words for an emotion, or a new emotion.
-    #[must_use]
-    pub fn with(mut self, name: impl Into<String>, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let name = name.into();
-        let words = words.into_iter().map(|word| normalize(&word.into()));
-        match self.0.iter_mut().find(|(known, _)| *known == name) {
+    fn with(mut self, name: &str, words: &Words) -> Self {
+        let words = words.iter().map(normalize);
+        match self.0.iter_mut().find(|(known, _)| known == name) {
             Some((_, known)) => known.extend(words),
-            None => self.0.push((name, words.collect())),
+            None => self.0.push((name.to_owned(), words.collect())),
         }
         self
     }
 
     /// Returns the names of the emotions.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
     /// Returns the emotion that a text shows most often; on a tie, the later one. `None` if it shows none.
-    pub fn of(&self, text: &str) -> Option<&str> {
+    pub(super) fn of(&self, text: &str) -> Option<&str> {
         let clauses = sentences(text).into_iter().flat_map(|range| text[range].split(['，', ',', '；', ';']));
         let mut counts: Vec<(&str, usize, usize)> = Vec::new();
         for (position, clause) in clauses.enumerate() {

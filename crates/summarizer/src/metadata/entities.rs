@@ -2,10 +2,7 @@
 
 use std::{cmp::Reverse, ops::Range};
 
-use memory_engine_core::{
-    phrases::stands_alone,
-    text::{is_han, normalize},
-};
+use memory_engine_core::text::{is_han, normalize};
 use memory_engine_text::{Words, is_code_block, sentences};
 
 use crate::{
@@ -29,8 +26,8 @@ data! {
 type FoundEntity = (usize, String);
 
 /// Returns the names in a text, each once, in the order of the text.
-pub(super) fn entities(text: &str, known: &[String]) -> Vec<String> {
-    let mut found = known_names(text, known);
+pub(super) fn entities(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
     if has_han(text) {
         found.extend(chinese_names(text));
         found.extend(institutions(text));
@@ -54,16 +51,6 @@ pub(super) fn entities(text: &str, known: &[String]) -> Vec<String> {
         }
     }
     names
-}
-
-fn known_names(text: &str, known: &[String]) -> Vec<FoundEntity> {
-    let folded = normalize(text);
-    let position = |name: &str| {
-        let positions = folded.match_indices(name).map(|(at, _)| at);
-        // A position in the folded text is exact enough to sort by.
-        positions.into_iter().find(|at| stands_alone(&folded, *at, at + name.len()))
-    };
-    known.iter().filter_map(|name| Some((position(&normalize(name))?, name.clone()))).collect()
 }
 
 fn chinese_names(text: &str) -> impl Iterator<Item = FoundEntity> {

@@ -25,32 +25,17 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct RuleMetadata {
     pub(super) emotions: Emotions,
-    known_names: Vec<String>,
 }
 
 /// Maximum length of a text, in characters. The rest is ignored.
 const TEXT_MAX_CHARS: usize = 8000;
 
 impl RuleMetadata {
-    /// Sets the words for emotions.
-    #[must_use]
-    pub fn with_emotions(mut self, emotions: Emotions) -> Self {
-        self.emotions = emotions;
-        self
-    }
-
-    /// Sets names that are always entities, such as the members of synonym groups.
-    #[must_use]
-    pub fn with_known(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.known_names = names.into_iter().map(Into::into).filter(|name: &String| !name.trim().is_empty()).collect();
-        self
-    }
-
     /// Returns topic, entities and emotion of a text.
     pub fn describe(&self, text: &str) -> TurnMetadata {
         let text: String = without_injected(text).chars().take(TEXT_MAX_CHARS).collect();
         let separator = Language::of(&text).pick("、", ", ");
-        let entities = entities(&text, &self.known_names);
+        let entities = entities(&text);
         // Names are often only forms of address. They are the topic only if there is no other key phrase.
         let is_name = |phrase: &String| entities.iter().any(|name| normalize(name) == *phrase);
         let phrases = key_phrases(&text, 4).into_iter().filter(|phrase| phrase.chars().count() <= MAX_TOPIC_CHARS);

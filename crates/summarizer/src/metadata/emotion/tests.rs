@@ -34,10 +34,3 @@ fn emotions_are_detected_in_both_languages() {
         assert_eq!(emotions.of(text), emotion, "{text}");
     }
 }
-
-#[test]
-fn a_caller_can_add_an_emotion() {
-    let emotions = Emotions::default().with("吃醋", ["吃醋", "jealous"]);
-    assert_eq!(emotions.of("我吃醋了"), Some("吃醋"));
-    assert_eq!(emotions.names().count(), 7);
-}
