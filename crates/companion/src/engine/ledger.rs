@@ -1,5 +1,6 @@
 //! The ledger of a companion: its state and the log of affection.
 
+use memory_engine_core::retry::{WRITE_ATTEMPTS, retry_on_conflict};
 use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, Scope, Write, WriteResult};
 
 use super::companion::Companion;
@@ -9,8 +10,6 @@ use crate::{
     state::CompanionState,
 };
 
-/// Maximum number of attempts to write a turn while other turns of the same user are written.
-pub(super) const MAX_ATTEMPTS: usize = 16;
 /// Maximum number of state records of one user. A deleted id is never used again, so each new start needs another one.
 const MAX_STATE_IDS: usize = 64;
 /// Number of state ids that one read looks up.
@@ -47,24 +46,25 @@ impl Companion {
         if scope.user_name().is_none() {
             return Err(Error::invalid("companion", "the scope has no user; a companion needs one"));
         }
-        for _ in 0..MAX_ATTEMPTS {
-            if let Some(found) = self.read_state(scope).await? {
-                return Ok(found);
-            }
-            for n in 0..MAX_STATE_IDS {
-                let id = state_id(scope, n);
-                let state = CompanionState::default();
-                let record = state_record(id, scope, &state, &self.pack.stages, self.engine.settings().clock());
-                match self.commit(scope, vec![Write::new(record, PutMode::Create)]).await {
-                    Ok(written) if written.iter().any(|w| matches!(w.outcome, Outcome::Blocked(_))) => {}
-                    // Created, here or by another turn; the next attempt reads it.
-                    Ok(_) => break,
-                    Err(e) if e.kind() == ErrorKind::Conflict => break,
-                    Err(e) => return Err(e),
-                }
+        retry_on_conflict(WRITE_ATTEMPTS, || self.try_open_state(scope)).await
+    }
+
+    async fn try_open_state(&self, scope: &Scope) -> Result<(Record, CompanionState)> {
+        if let Some(found) = self.read_state(scope).await? {
+            return Ok(found);
+        }
+        for n in 0..MAX_STATE_IDS {
+            let id = state_id(scope, n);
+            let state = CompanionState::default();
+            let record = state_record(id, scope, &state, &self.pack.stages, self.engine.settings().clock());
+            let written = self.commit(scope, vec![Write::new(record, PutMode::Create)]).await?;
+            if !written.iter().any(|written| matches!(written.outcome, Outcome::Blocked(_))) {
+                break;
             }
         }
-        Err(Error::new(ErrorKind::Conflict, "companion", "the state was deleted repeatedly during the call; try again"))
+        let created = self.read_state(scope).await?;
+        let deleted = "the state was deleted repeatedly during the call; try again";
+        created.ok_or_else(|| Error::new(ErrorKind::Conflict, "companion", deleted))
     }
 
     /// Returns true if a record with this id was deleted.
@@ -117,27 +117,20 @@ impl Companion {
     /// # Errors
     /// The errors of the store; `Conflict` if concurrent writes never end.
     pub async fn charge_idle_days(&self, scope: &Scope) -> Result<Vec<AffectionChange>> {
-        for _ in 0..MAX_ATTEMPTS {
+        retry_on_conflict(WRITE_ATTEMPTS, || async {
             let Some((record, mut state)) = self.read_state(scope).await? else { return Ok(Vec::new()) };
             let today = self.engine.settings().clock().now().in_zone(&self.zone).date();
             let changes = state.bond.charge_idle_days(today, &self.pack.affection, &self.pack.stages);
-            let writes =
-                [self.state_write(&record, &state)].into_iter().chain(self.log_writes(&record, &changes, "")).collect();
-            match self.commit(scope, writes).await {
-                Ok(_) => return Ok(changes),
-                Err(e) if e.kind() == ErrorKind::Conflict => tokio::task::yield_now().await,
-                Err(e) => return Err(e),
-            }
-        }
-        Err(contention())
+            let state_write = self.state_write(&record, &state);
+            let writes = [state_write].into_iter().chain(self.log_writes(&record, &changes, "")).collect();
+            self.commit(scope, writes).await?;
+            Ok(changes)
+        })
+        .await
     }
 }
 
 /// Returns the id of the state after `n` deletions.
 fn state_id(scope: &Scope, n: usize) -> RecordId {
     RecordId::named(scope, &format!("companion/{n}"))
-}
-
-pub(super) fn contention() -> Error {
-    Error::new(ErrorKind::Conflict, "companion", "too many turns of this user at once; try again")
 }

@@ -1,18 +1,34 @@
 //! Refreshes the profile of the user every 20 messages.
 
+use memory_engine_core::retry::{WRITE_ATTEMPTS, retry_on};
+use memory_engine_core::sync::Mutex;
 use memory_engine_core::{Basis, ErrorKind, PutMode, Record, RecordId, Result, Scope, State, Write};
 use memory_engine_summarizer::{Observed, Profile};
 
-use super::{
-    companion::Companion,
-    ledger::{MAX_ATTEMPTS, contention},
-};
+use super::companion::Companion;
 use crate::{profile::profile_record, state::CompanionState};
 
 /// Number of messages between two profiles.
 const PROFILE_INTERVAL_MESSAGES: u64 = 20;
 /// Maximum number of messages that a profile is made from.
 const PROFILE_MAX_MESSAGES: usize = 200;
+/// The errors of a write whose records another writer has changed or deleted.
+pub(super) const CHANGED: [ErrorKind; 2] = [ErrorKind::Conflict, ErrorKind::NotFound];
+
+/// A new profile and its sources.
+struct Observation {
+    profile: Profile,
+    messages: Vec<Record>,
+    /// The record of the previous profile.
+    before: Option<Record>,
+}
+
+impl Observation {
+    /// Returns the records that the profile is made from.
+    fn sources(&self) -> impl Iterator<Item = &Record> {
+        self.before.iter().chain(&self.messages)
+    }
+}
 
 impl Companion {
     /// Refreshes the profile if it is due: after every 20 messages, and if the latest profile was deleted.
@@ -34,53 +50,65 @@ impl Companion {
     /// # Errors
     /// The errors of the summarizer and the store; `Conflict` if concurrent writes never end.
     pub async fn refresh_profile(&self, scope: &Scope) -> Result<CompanionState> {
-        // The profile of a failed attempt, if the next attempt can reuse it.
-        let mut reusable: Option<(Profile, Vec<Record>, Option<Record>)> = None;
-        for _ in 0..MAX_ATTEMPTS {
-            let (state_record, mut state) = self.open_state(scope).await?;
-            let (profile, messages, before) = match reusable.take() {
-                Some(reusable) => reusable,
-                None => self.observe(scope, &state).await?,
-            };
-            if messages.is_empty() {
-                return Ok(state);
-            }
-            let sources: Vec<&Record> = before.iter().chain(&messages).collect();
-            let source_ids: Vec<RecordId> = sources.iter().map(|record| record.id).collect();
-            let stages = (&self.pack.stages, self.pack.language);
-            let record = profile_record(&profile, &state, stages, scope, source_ids, self.engine.settings().clock());
-            state.profile = Some(record.id);
-            state.profile_at = state.total_messages;
-            let mut profile_write = Write::new(record, PutMode::Create);
-            profile_write.based_on = sources.into_iter().map(Basis::of).collect();
-            let mut writes = vec![profile_write];
-            if let Some(before) = &before {
-                let mut superseded = before.clone();
-                superseded.state = State::Superseded;
-                superseded.valid_until = Some(self.engine.settings().clock().now().max(superseded.occurred_at));
-                writes.push(Write::new(superseded, PutMode::Update { revision: before.revision }));
-            }
-            writes.push(self.state_write(&state_record, &state));
-            match self.commit(scope, writes).await {
-                Ok(_) => return Ok(state),
-                Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
-                    // If only the state has changed, the new profile is still valid.
-                    let ids: Vec<RecordId> = before.iter().chain(&messages).map(|record| record.id).collect();
-                    let current = self.engine.get_all(scope, &ids).await?;
-                    let mut pairs = before.iter().chain(&messages).zip(current);
-                    let is_unchanged =
-                        pairs.all(|(used, current)| current.is_some_and(|record| record.revision == used.revision));
-                    reusable = is_unchanged.then_some((profile, messages, before));
-                    tokio::task::yield_now().await;
-                }
-                Err(e) => return Err(e),
-            }
-        }
-        Err(contention())
+        // Writing a profile is slow. An attempt that fails leaves its profile to the next one, if it is still valid.
+        let reusable = Mutex::new(None);
+        retry_on(&CHANGED, WRITE_ATTEMPTS, || self.try_refresh_profile(scope, &reusable)).await
     }
 
-    /// Returns a new profile, the messages that it is made from, and the previous profile.
-    async fn observe(&self, scope: &Scope, state: &CompanionState) -> Result<(Profile, Vec<Record>, Option<Record>)> {
+    async fn try_refresh_profile(
+        &self,
+        scope: &Scope,
+        reusable: &Mutex<Option<Observation>>,
+    ) -> Result<CompanionState> {
+        let (state_record, mut state) = self.open_state(scope).await?;
+        let unused = reusable.lock().take();
+        let observation = match unused {
+            Some(observation) => observation,
+            None => self.observe(scope, &state).await?,
+        };
+        if observation.messages.is_empty() {
+            return Ok(state);
+        }
+        let mut writes = self.profile_writes(scope, &observation, &mut state);
+        writes.push(self.state_write(&state_record, &state));
+        let written = self.commit(scope, writes).await;
+        let has_lost = written.as_ref().is_err_and(|error| CHANGED.contains(&error.kind()));
+        if has_lost && self.is_current(scope, &observation).await? {
+            *reusable.lock() = Some(observation);
+        }
+        written.map(|_| state)
+    }
+
+    /// Returns the writes of a profile and of the one that it supersedes, and notes it in the state.
+    fn profile_writes(&self, scope: &Scope, observation: &Observation, state: &mut CompanionState) -> Vec<Write> {
+        let clock = self.engine.settings().clock();
+        let source_ids = observation.sources().map(|record| record.id).collect();
+        let stages = (&self.pack.stages, self.pack.language);
+        let record = profile_record(&observation.profile, state, stages, scope, source_ids, clock);
+        state.profile = Some(record.id);
+        state.profile_at = state.total_messages;
+        let mut profile_write = Write::new(record, PutMode::Create);
+        profile_write.based_on = observation.sources().map(Basis::of).collect();
+        let mut writes = vec![profile_write];
+        if let Some(before) = &observation.before {
+            let mut superseded = before.clone();
+            superseded.state = State::Superseded;
+            superseded.valid_until = Some(clock.now().max(superseded.occurred_at));
+            writes.push(Write::new(superseded, PutMode::Update { revision: before.revision }));
+        }
+        writes
+    }
+
+    /// Returns true if no source of the profile has changed.
+    async fn is_current(&self, scope: &Scope, observation: &Observation) -> Result<bool> {
+        let ids: Vec<RecordId> = observation.sources().map(|record| record.id).collect();
+        let current = self.engine.get_all(scope, &ids).await?;
+        let mut pairs = observation.sources().zip(current);
+        Ok(pairs.all(|(used, current)| current.is_some_and(|record| record.revision == used.revision)))
+    }
+
+    /// Returns a new profile, made from the latest one and the messages since.
+    async fn observe(&self, scope: &Scope, state: &CompanionState) -> Result<Observation> {
         let before = match state.profile {
             Some(id) => self.engine.get(scope, id).await?.filter(|record| record.state == State::Active),
             None => None,
@@ -95,6 +123,6 @@ impl Companion {
             .with_details(&self.pack.profile_details)
             .with_zone(self.zone.clone());
         let profile = self.profiles.summarize(&observed).await?;
-        Ok((profile, messages, before))
+        Ok(Observation { profile, messages, before })
     }
 }

@@ -2,14 +2,17 @@
 
 use memory_engine::recall::Degraded;
 use memory_engine_context::BuiltContext;
-use memory_engine_core::{Basis, Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Role, Scope, Trust, Write};
+use memory_engine_core::retry::{WRITE_ATTEMPTS, retry_on, retry_on_conflict};
+use memory_engine_core::{
+    Basis, Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Role, Scope, Timestamp, Trust, Write,
+};
 use memory_engine_llm::{ChatRequest, Message, Usage};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     companion::Companion,
-    ledger::{MAX_ATTEMPTS, contention},
     message::{TurnReply, UserMessage},
+    profile::CHANGED,
 };
 use crate::{
     affection::{AffectionChange, AffectionReason},
@@ -21,7 +24,7 @@ use crate::{
 };
 
 /// A turn whose message is stored, up to the model's reply.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct StartedTurn {
     pub(super) scope: Scope,
     pub(super) message: Record,
@@ -91,53 +94,51 @@ impl Companion {
     pub(super) async fn start(&self, scope: &Scope, user_message: UserMessage) -> Result<StartedTurn> {
         let message_id = user_message.message_id.as_deref();
         let id = message_id.map_or_else(RecordId::new, |name| RecordId::named(scope, name));
-        for _ in 0..MAX_ATTEMPTS {
-            let (state_record, mut state) = self.open_state(scope).await?;
-            if user_message.message_id.is_some() {
-                let mut found = self.engine.get_all(scope, &[id, reply_id(scope, id)]).await?;
-                let answered = found.pop().flatten();
-                let message = found.pop().flatten();
-                if let Some(message) = message {
-                    if message.text != self.engine.screening().mask_within(scope, user_message.text.as_str()).await? {
-                        return Err(conflict("another message has this id; give each message its own id"));
-                    }
-                    return Ok(StartedTurn { scope: scope.clone(), message, state, changes: Vec::new(), answered });
+        retry_on_conflict(WRITE_ATTEMPTS, || self.try_start(scope, &user_message, id)).await?
+    }
+
+    /// The inner result is that of the turn: the refusal of a message is a conflict, too, which no retry resolves.
+    async fn try_start(&self, scope: &Scope, user_message: &UserMessage, id: RecordId) -> Result<Result<StartedTurn>> {
+        let (state_record, mut state) = self.open_state(scope).await?;
+        if user_message.message_id.is_some() {
+            let mut found = self.engine.get_all(scope, &[id, reply_id(scope, id)]).await?;
+            let answered = found.pop().flatten();
+            if let Some(message) = found.pop().flatten() {
+                if message.text != self.engine.screening().mask_within(scope, user_message.text.as_str()).await? {
+                    return Ok(Err(conflict("another message has this id; give each message its own id")));
                 }
-                if self.is_deleted(scope, id).await? {
-                    return Err(conflict("the message with this id was forgotten; use another id"));
-                }
+                return Ok(Ok(StartedTurn { scope: scope.clone(), message, state, changes: Vec::new(), answered }));
             }
-            let mut message =
-                Record::new(scope.clone(), Kind::TURN, user_message.text.as_str(), self.engine.settings().clock());
-            let today = message.occurred_at.in_zone(&self.zone).date();
-            let changes = state.bond.message(today, &self.pack.affection, &self.pack.stages);
-            state.total_messages += 1;
-            state.last_active_at = Some(message.occurred_at);
-            message.id = id;
-            message.role = Some(Role::USER);
-            message.trust = Trust::User;
-            message.source.message_id.clone_from(&user_message.message_id);
-            message.source.sequence = i64::try_from(state.total_messages).ok();
-            // Points lost by idle days are not caused by this message.
-            let delta: i32 = changes
-                .iter()
-                .filter(|c| !matches!(c.reason, AffectionReason::Idle(_)))
-                .map(|change| change.delta)
-                .sum();
-            message.metadata.insert("affection_delta".into(), json!(delta));
-            let mut writes =
-                vec![Write::new(message.clone(), PutMode::Create), self.state_write(&state_record, &state)];
-            writes.extend(self.log_writes(&state_record, &changes, &id.to_string()));
-            match self.commit(scope, writes).await {
-                Ok(_) => {
-                    message.revision = 1;
-                    return Ok(StartedTurn { scope: scope.clone(), message, state, changes, answered: None });
-                }
-                Err(e) if e.kind() == ErrorKind::Conflict => tokio::task::yield_now().await,
-                Err(e) => return Err(e),
+            if self.is_deleted(scope, id).await? {
+                return Ok(Err(conflict("the message with this id was forgotten; use another id")));
             }
         }
-        Err(contention())
+        let mut message =
+            Record::new(scope.clone(), Kind::TURN, user_message.text.as_str(), self.engine.settings().clock());
+        message.id = id;
+        message.source.message_id.clone_from(&user_message.message_id);
+        let changes = self.count_message(&mut message, &mut state);
+        let mut writes = vec![Write::new(message.clone(), PutMode::Create), self.state_write(&state_record, &state)];
+        writes.extend(self.log_writes(&state_record, &changes, &id.to_string()));
+        self.commit(scope, writes).await?;
+        message.revision = 1;
+        Ok(Ok(StartedTurn { scope: scope.clone(), message, state, changes, answered: None }))
+    }
+
+    /// Counts a message of the user in the state, and returns the changes of affection.
+    fn count_message(&self, message: &mut Record, state: &mut CompanionState) -> Vec<AffectionChange> {
+        let today = message.occurred_at.in_zone(&self.zone).date();
+        let changes = state.bond.message(today, &self.pack.affection, &self.pack.stages);
+        state.total_messages += 1;
+        state.last_active_at = Some(message.occurred_at);
+        message.role = Some(Role::USER);
+        message.trust = Trust::User;
+        message.source.sequence = i64::try_from(state.total_messages).ok();
+        // Points lost by idle days are not caused by this message.
+        let caused = changes.iter().filter(|change| !matches!(change.reason, AffectionReason::Idle(_)));
+        let delta: i32 = caused.map(|change| change.delta).sum();
+        message.metadata.insert("affection_delta".into(), json!(delta));
+        changes
     }
 
     /// Builds the context and the request to the model.
@@ -185,116 +186,125 @@ impl Companion {
         possible: &[PossibleMoment],
         recent: &[Record],
     ) -> Result<TurnReply> {
+        // The message may be deleted during an attempt; the next one then stores nothing.
+        retry_on(&CHANGED, WRITE_ATTEMPTS, || self.try_store_reply(started, model_reply, possible, recent)).await
+    }
+
+    async fn try_store_reply(
+        &self,
+        started: &StartedTurn,
+        model_reply: &ModelReply,
+        possible: &[PossibleMoment],
+        recent: &[Record],
+    ) -> Result<TurnReply> {
         let scope = &started.scope;
         let id = reply_id(scope, started.message.id);
-        for _ in 0..MAX_ATTEMPTS {
-            let (state_record, mut state) = self.open_state(scope).await?;
-            let mut found = self.engine.get_all(scope, &[started.message.id, id]).await?;
-            let answered = found.pop().flatten();
-            let message = found.pop().flatten();
-            if answered.is_some() {
-                // The same message was sent twice at the same time, and the other turn was faster.
-                return Ok(earlier_reply(StartedTurn {
-                    scope: scope.clone(),
-                    message: started.message.clone(),
-                    state,
-                    changes: started.changes.clone(),
-                    answered,
-                }));
-            }
-            let mut reply =
-                Record::new(scope.clone(), Kind::TURN, model_reply.text.as_str(), self.engine.settings().clock());
-            let at = reply.occurred_at;
-            let mut turn_reply = TurnReply {
-                text: model_reply.text.clone(),
-                message: started.message.id,
-                reply: None,
-                at,
-                state: state.clone(),
-                changes: started.changes.clone(),
-                key_moment: None,
-                context: None,
-                repeated: false,
-                degraded: Vec::new(),
-                usage: model_reply.usage,
-            };
-            let Some(mut message) = message else { return Ok(turn_reply) };
-            state.total_messages += 1;
-            reply.id = id;
-            reply.role = Some(Role::ASSISTANT);
-            reply.trust = Trust::Assistant;
-            reply.speaker = Some(self.pack.name.clone());
-            reply.source.sequence = i64::try_from(state.total_messages).ok();
-            let mut writes = Vec::new();
-            let user_messages = latest_user_messages(&message, recent);
-            let happened = happened_moment(possible, &state, model_reply.verdict.as_deref(), &user_messages);
-            if let Some((PossibleMoment { rule, messages_back }, outcome)) = happened {
-                let (chapter, _) = self.pack.stages.at(state.bond.affection);
-                let today = at.in_zone(&self.zone).date();
-                let change = state.bond.moment(outcome.affection, &rule.name, today);
-                reply.metadata.insert("key_moment_id".into(), json!(rule.id));
-                // The moment includes the messages with its words, even if they are further back than its rounds.
-                let earlier_messages = (2 * rule.rounds.saturating_sub(1)).max(*messages_back);
-                let earlier = recent[recent.len().saturating_sub(earlier_messages)..].iter();
-                let messages: Vec<Record> = earlier.chain([&message, &reply]).cloned().collect();
-                let speaker = (self.pack.name.as_str(), self.pack.language);
-                let moment = moment_record(rule, outcome, chapter, &messages, speaker, self.engine.settings().clock());
-                let revision = message.revision;
-                let delta = message.metadata.get("affection_delta").and_then(serde_json::Value::as_i64).unwrap_or(0);
-                let gained = change.as_ref().map_or(0, |change| change.delta);
-                message.metadata.insert("affection_delta".into(), json!(delta + i64::from(gained)));
-                message.metadata.insert("key_moment_id".into(), json!(rule.id));
-                writes.push(Write::new(reply, PutMode::Create));
-                if let Some(moment) = moment {
-                    state.key_moments.push(moment.id);
-                    let mut write = Write::upsert(moment);
-                    // The moment is only stored if its messages have not changed. The reply itself is new.
-                    write.based_on = messages[..messages.len() - 1].iter().map(Basis::of).collect();
-                    writes.push(write);
-                }
-                writes.push(Write::new(message, PutMode::Update { revision }));
-                state.moments.insert(rule.id.clone(), outcome.status.clone());
-                turn_reply.key_moment = Some(rule.id.clone());
-                let changes: Vec<AffectionChange> = change.into_iter().collect();
-                writes.extend(self.log_writes(&state_record, &changes, &format!("{}/{id}", rule.id)));
-                turn_reply.changes.extend(changes);
-            } else {
-                writes.push(Write::new(reply, PutMode::Create));
-            }
-            writes.push(self.state_write(&state_record, &state));
-            turn_reply.reply = Some(id);
-            turn_reply.state = state;
-            match self.commit(scope, writes).await {
-                Ok(_) => return Ok(turn_reply),
-                Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
-                    tokio::task::yield_now().await;
-                }
-                Err(e) => return Err(e),
-            }
+        let (state_record, mut state) = self.open_state(scope).await?;
+        let mut found = self.engine.get_all(scope, &[started.message.id, id]).await?;
+        let answered = found.pop().flatten();
+        let message = found.pop().flatten();
+        if answered.is_some() {
+            // The same message was sent twice at the same time, and the other turn was faster.
+            return Ok(earlier_reply(StartedTurn { state, answered, ..started.clone() }));
         }
-        Err(contention())
+        let mut reply =
+            Record::new(scope.clone(), Kind::TURN, model_reply.text.as_str(), self.engine.settings().clock());
+        let mut turn_reply = TurnReply::new(started, &model_reply.text, reply.occurred_at);
+        turn_reply.state = state.clone();
+        turn_reply.usage = model_reply.usage;
+        let Some(message) = message else { return Ok(turn_reply) };
+        state.total_messages += 1;
+        reply.id = id;
+        reply.role = Some(Role::ASSISTANT);
+        reply.trust = Trust::Assistant;
+        reply.speaker = Some(self.pack.name.clone());
+        reply.source.sequence = i64::try_from(state.total_messages).ok();
+        let user_messages = latest_user_messages(&message, recent);
+        let mut writes = match happened_moment(possible, &state, model_reply.verdict.as_deref(), &user_messages) {
+            Some(happened) => {
+                let (mut writes, change) = self.moment_writes(happened, [message, reply], recent, &mut state);
+                let cause = format!("{}/{id}", happened.0.rule.id);
+                writes.extend(self.log_writes(&state_record, change.as_slice(), &cause));
+                turn_reply.key_moment = Some(happened.0.rule.id.clone());
+                turn_reply.changes.extend(change);
+                writes
+            }
+            None => vec![Write::new(reply, PutMode::Create)],
+        };
+        writes.push(self.state_write(&state_record, &state));
+        self.commit(scope, writes).await?;
+        turn_reply.reply = Some(id);
+        turn_reply.state = state;
+        Ok(turn_reply)
+    }
+
+    /// Adds a key moment to the state. Returns the change of affection, and the writes of the reply, the moment and the
+    /// message of the user.
+    fn moment_writes(
+        &self,
+        (possible, outcome): (&PossibleMoment, &MomentOutcome),
+        [mut message, mut reply]: [Record; 2],
+        recent: &[Record],
+        state: &mut CompanionState,
+    ) -> (Vec<Write>, Option<AffectionChange>) {
+        let rule = &possible.rule;
+        let (chapter, _) = self.pack.stages.at(state.bond.affection);
+        let today = reply.occurred_at.in_zone(&self.zone).date();
+        let change = state.bond.moment(outcome.affection, &rule.name, today);
+        reply.metadata.insert("key_moment_id".into(), json!(rule.id));
+        // The moment includes the messages with its words, even if they are further back than its rounds.
+        let earlier_messages = (2 * rule.rounds.saturating_sub(1)).max(possible.messages_back);
+        let earlier = recent[recent.len().saturating_sub(earlier_messages)..].iter();
+        let messages: Vec<Record> = earlier.chain([&message, &reply]).cloned().collect();
+        let speaker = (self.pack.name.as_str(), self.pack.language);
+        let moment = moment_record(rule, outcome, chapter, &messages, speaker, self.engine.settings().clock());
+        let mut writes = vec![Write::new(reply, PutMode::Create)];
+        if let Some(moment) = moment {
+            state.key_moments.push(moment.id);
+            let mut write = Write::upsert(moment);
+            // The moment is only stored if its messages have not changed. The reply itself is new.
+            write.based_on = messages[..messages.len() - 1].iter().map(Basis::of).collect();
+            writes.push(write);
+        }
+        state.moments.insert(rule.id.clone(), outcome.status.clone());
+        let revision = message.revision;
+        let delta = message.metadata.get("affection_delta").and_then(Value::as_i64).unwrap_or(0);
+        let gained = change.as_ref().map_or(0, |change| change.delta);
+        message.metadata.insert("affection_delta".into(), json!(delta + i64::from(gained)));
+        message.metadata.insert("key_moment_id".into(), json!(rule.id));
+        writes.push(Write::new(message, PutMode::Update { revision }));
+        (writes, change)
+    }
+}
+
+impl TurnReply {
+    fn new(started: &StartedTurn, text: &str, at: Timestamp) -> Self {
+        Self {
+            text: text.to_owned(),
+            message: started.message.id,
+            reply: None,
+            at,
+            state: started.state.clone(),
+            changes: started.changes.clone(),
+            key_moment: None,
+            context: None,
+            repeated: false,
+            degraded: Vec::new(),
+            usage: None,
+        }
     }
 }
 
 /// Returns the reply that the message got before.
 pub(super) fn earlier_reply(started: StartedTurn) -> TurnReply {
-    let StartedTurn { message, state, changes, answered, .. } = started;
-    let at = answered.as_ref().map_or(message.occurred_at, |record| record.occurred_at);
-    let key_moment =
-        answered.as_ref().and_then(|record| record.metadata.get("key_moment_id")?.as_str().map(str::to_owned));
-    TurnReply {
-        text: answered.as_ref().map(|record| record.text.clone()).unwrap_or_default(),
-        message: message.id,
-        reply: answered.map(|record| record.id),
-        at,
-        state,
-        changes,
-        key_moment,
-        context: None,
-        repeated: true,
-        degraded: Vec::new(),
-        usage: None,
-    }
+    let answered = started.answered.as_ref();
+    let at = answered.map_or(started.message.occurred_at, |record| record.occurred_at);
+    let mut turn_reply = TurnReply::new(&started, answered.map_or("", |record| &record.text), at);
+    turn_reply.reply = answered.map(|record| record.id);
+    turn_reply.key_moment =
+        answered.and_then(|record| record.metadata.get("key_moment_id")?.as_str().map(str::to_owned));
+    turn_reply.repeated = true;
+    turn_reply
 }
 
 /// Returns the possible moment that happened by the verdict of the model. If several are possible, the verdict has to
