@@ -1,6 +1,6 @@
 //! The contract of fact extraction, and its result.
 
-use std::{fmt::Debug, sync::Arc};
+use std::fmt::Debug;
 
 use async_trait::async_trait;
 use memory_engine_core::{Error, Locale, Record, Result};
@@ -38,16 +38,9 @@ pub trait FactExtractor: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn FactExtractor) = |_| {};
 
-macro_rules! forward {
-    ($($pointer:ident),*) => {$(
-        #[async_trait]
-        #[deny(clippy::missing_trait_methods)]
-        impl<T: FactExtractor + ?Sized> FactExtractor for $pointer<T> {
-            async fn extract(&self, turns: &[Record], locale: &Locale) -> Result<Facts> {
-                (**self).extract(turns, locale).await
-            }
-        }
-    )*};
+memory_engine_core::forward! {
+    #[async_trait]
+    impl FactExtractor {
+        async fn extract(&self, turns: &[Record], locale: &Locale) -> Result<Facts>;
+    }
 }
-
-forward!(Arc, Box);

@@ -1,6 +1,6 @@
 //! The metadata of a turn, and the contract of its extraction.
 
-use std::{fmt::Debug, sync::Arc};
+use std::fmt::Debug;
 
 use async_trait::async_trait;
 use memory_engine_core::{Error, Record, Result};
@@ -75,16 +75,9 @@ pub trait MetadataExtractor: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn MetadataExtractor) = |_| {};
 
-macro_rules! forward {
-    ($($pointer:ident),*) => {$(
-        #[async_trait]
-        #[deny(clippy::missing_trait_methods)]
-        impl<T: MetadataExtractor + ?Sized> MetadataExtractor for $pointer<T> {
-            async fn extract(&self, turns: &[Record]) -> Result<Described> {
-                (**self).extract(turns).await
-            }
-        }
-    )*};
+memory_engine_core::forward! {
+    #[async_trait]
+    impl MetadataExtractor {
+        async fn extract(&self, turns: &[Record]) -> Result<Described>;
+    }
 }
-
-forward!(Arc, Box);
