@@ -246,7 +246,7 @@ pub(crate) async fn answers(builder: Builder) {
     assert_eq!(best("Who plays the cello?", Some(clock.now())).await.as_deref(), Some("Ana plays the cello"));
 
     let why = async |text: &str, id: RecordId| {
-        memory.explain(&user, RecallQuery::new(text).as_of(then), id).await.unwrap().verdict
+        memory.admin().explain(&user, RecallQuery::new(text).as_of(then), id).await.unwrap().verdict
     };
     assert_eq!(why(question, key).await, Verdict::Hit { place: 1 });
     assert_eq!(why("车库的密码提示", code).await, Verdict::Hit { place: 1 });

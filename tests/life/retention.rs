@@ -57,7 +57,7 @@ pub(crate) async fn no_read_returns_an_expired_record(test_db: TestDatabase) {
     let counted = memory.scan(&lin(), &ScanQuery::oldest(9).counted()).await.unwrap();
     assert_eq!((counted.records.len(), counted.total), (1, Some(1)));
     assert_eq!(memory.history().timeline(&story(None), &ScanQuery::newest(9)).await.unwrap().records.len(), 1);
-    let why = memory.explain(&lin(), "Where is the car parked?", id).await.unwrap();
+    let why = memory.admin().explain(&lin(), "Where is the car parked?", id).await.unwrap();
     assert_eq!(why.verdict, Verdict::NotThere);
     assert_eq!(memory.update(&lin(), id, "on level five").await.unwrap_err().kind(), ErrorKind::NotFound);
     let patch = RecordPatch::default().pinned(true);
@@ -255,7 +255,7 @@ pub(crate) async fn recall_leaves_out_what_is_no_longer_valid(test_db: TestDatab
     test_db.clock.advance(5 * HOUR);
     assert_eq!(count(question()).await, 0);
     assert_eq!(count(question().asked_at(at(2), TimeZone::UTC)).await, 1, "it was valid when the question was asked");
-    let why = memory.explain(&lin(), question(), id).await.unwrap();
+    let why = memory.admin().explain(&lin(), question(), id).await.unwrap();
     assert_eq!(why.verdict, Verdict::Ended { valid_until: at(5) });
     let options = RecallOptions::default().with_include_ended(true);
     assert_eq!(count(question().with_options(options)).await, 1);

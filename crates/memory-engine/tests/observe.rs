@@ -113,7 +113,7 @@ async fn converse(checked: &mut Checked, memory: &MemoryEngine) {
     let rewrite = Rewrite::by(LeakyModel).with_names("Qwertz", "Qwertzina");
     let enhancement = Enhancement::new([("user", "the qwertzhorn")]).with_rewrite(rewrite);
     checked.call("recall_enhanced", memory.recall_enhanced(&here, "qwertzing?", &enhancement)).await;
-    checked.call("explain", memory.explain(&here, "Where is Qwertzville?", first)).await;
+    checked.call("explain", memory.admin().explain(&here, "Where is Qwertzville?", first)).await;
     let block = MemoryBlock::default();
     let context = memory.context(&here, "qwertznuts?").persona("You are Qwertzina.").recent(2).block(block);
     checked.call("context", context.into_future()).await;

@@ -92,7 +92,7 @@ impl SearchCommand {
     ) -> Result<ExitCode> {
         let records = records::find(engine, scope, id).await?;
         let id = records.first().map_or_else(|| id.parse(), |record| Ok(record.id))?;
-        let explanation = engine.explain(scope, query, id).await?;
+        let explanation = engine.admin().explain(scope, query, id).await?;
         self.report.print(&explanation, || {
             let score = explanation.hit.as_ref().map(|hit| format!("\n{}", hit.score_summary()));
             format!("{id}: {}{}", explanation.verdict, score.unwrap_or_default())

@@ -137,7 +137,7 @@ impl CaseRunner {
             failure.explanations.push(RecordExplanation::without_record(reason));
         }
         for record in matching {
-            let explanation = self.engine.explain(&case.scope, case.recall_query(), record.id).await?;
+            let explanation = self.engine.admin().explain(&case.scope, case.recall_query(), record.id).await?;
             let score = explanation.hit.as_ref().map(memory_engine::RecallHit::score_summary);
             failure.explanations.push(RecordExplanation::of(&record, &explanation.verdict, score));
         }

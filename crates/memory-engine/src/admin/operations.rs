@@ -9,7 +9,7 @@ use memory_engine_core::{
 use memory_engine_curation::{Forget, ForgetReport, LinkedTurns};
 use memory_engine_enrichment::{LatencyStats, Progress};
 use memory_engine_indexing::{Turn, verb};
-use memory_engine_recall::DegradedRecall;
+use memory_engine_recall::{DegradedRecall, Explanation, RecallQuery};
 use memory_engine_vector_store::{EmbeddingVersions, VectorQuery};
 use tracing::{Span, field::Empty};
 
@@ -66,6 +66,33 @@ impl Admin {
     /// The store's error.
     pub async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
         verb!("period_counts", scope, {}, self.engine.indexed_store().records().period_counts(scope, periods))
+    }
+
+    /// Explains the rank of a record in the result of a query, or its absence.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, RecallQuery, Scope, Turn, recall::Verdict};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// let dragon = memory.remember(&lin, Turn::user("The dragon sleeps").with_scene("plot")).await?;
+    ///
+    /// let asked = RecallQuery::new("Who sleeps?").in_scene("plot");
+    /// let why = memory.admin().explain(&lin, asked, dragon).await?;
+    /// assert_eq!(why.verdict, Verdict::Hit { place: 1 });
+    /// let asked = RecallQuery::new("Who sleeps?").in_scene("meta");
+    /// let why = memory.admin().explain(&lin, asked, dragon).await?;
+    /// println!("{}", why.verdict);
+    /// assert!(why.hit.is_none());
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`MemoryEngine::recall`].
+    pub async fn explain(&self, scope: &Scope, query: impl Into<RecallQuery>, id: RecordId) -> Result<Explanation> {
+        let query = query.into();
+        verb!("explain", scope, {}, self.engine.recall_pipeline().explain(scope, &query, id))
     }
 
     /// Returns the index terms of each text, in the same order.

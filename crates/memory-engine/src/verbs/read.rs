@@ -2,7 +2,7 @@
 
 use memory_engine_core::{Page, Record, RecordId, Result, ScanQuery, Scope, Stats};
 use memory_engine_indexing::verb;
-use memory_engine_recall::{ContextRequest, EnhancedRecall, Enhancement, Explanation, Recall, RecallQuery};
+use memory_engine_recall::{ContextRequest, EnhancedRecall, Enhancement, Recall, RecallQuery};
 use tracing::{Span, field::Empty};
 
 use crate::engine::MemoryEngine;
@@ -57,33 +57,6 @@ impl MemoryEngine {
     /// [`recall`](Self::recall).
     pub fn context(&self, scope: &Scope, query: impl Into<RecallQuery>) -> ContextRequest {
         ContextRequest::new(self.clone(), scope.clone(), query)
-    }
-
-    /// Explains the rank of a record in the result of a query, or its absence.
-    ///
-    /// ```
-    /// use memory_engine::{MemoryEngine, RecallQuery, Scope, Turn, recall::Verdict};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let memory = MemoryEngine::builder().in_memory().build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// let dragon = memory.remember(&lin, Turn::user("The dragon sleeps").with_scene("plot")).await?;
-    ///
-    /// let asked = RecallQuery::new("Who sleeps?").in_scene("plot");
-    /// let why = memory.explain(&lin, asked, dragon).await?;
-    /// assert_eq!(why.verdict, Verdict::Hit { place: 1 });
-    /// let asked = RecallQuery::new("Who sleeps?").in_scene("meta");
-    /// let why = memory.explain(&lin, asked, dragon).await?;
-    /// println!("{}", why.verdict);
-    /// assert!(why.hit.is_none());
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// As [`recall`](Self::recall).
-    pub async fn explain(&self, scope: &Scope, query: impl Into<RecallQuery>, id: RecordId) -> Result<Explanation> {
-        let query = query.into();
-        verb!("explain", scope, {}, self.recall_pipeline().explain(scope, &query, id))
     }
 
     /// Returns the record with this id if it is within `scope`.

@@ -71,7 +71,7 @@ async fn r10_a_record_of_a_sister_branch_is_explained_as_filtered() {
     for backend in Backend::all() {
         let memory = forked(&backend).await;
         let sister = memory.scan(&branch("right"), &ScanQuery::newest(1)).await.unwrap().records.remove(0);
-        let why = memory.explain(&branch("left"), RIGHT_TEXT, sister.id).await.unwrap();
+        let why = memory.admin().explain(&branch("left"), RIGHT_TEXT, sister.id).await.unwrap();
         assert_eq!((why.verdict, why.hit.is_none()), (Verdict::Filtered, true));
     }
 }

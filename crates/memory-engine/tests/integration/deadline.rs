@@ -72,7 +72,7 @@ async fn k7_a_recall_without_an_answer_in_time_is_an_error() {
         let error = slow.memory.recall(&lin(), only(retrievers)).await.unwrap_err();
         assert!(is_deadline_error(&error), "{error}");
     }
-    let error = slow.memory.explain(&lin(), "where is the spare key?", slow.key).await.unwrap_err();
+    let error = slow.memory.admin().explain(&lin(), "where is the spare key?", slow.key).await.unwrap_err();
     assert!(is_deadline_error(&error), "{error}");
     let enhancement = Enhancement::new([("user", "I lost my key")]);
     let error = slow.memory.recall_enhanced(&lin(), "and the spare one?", &enhancement).await.unwrap_err();
@@ -136,7 +136,7 @@ async fn records_that_cannot_be_read_in_time_are_an_error() {
     let error = slow.memory.recall(&lin(), "where is the spare key?").await.unwrap_err();
     assert!(is_deadline_error(&error), "{error}");
     assert!(started.elapsed() <= Duration::from_secs(3));
-    let error = slow.memory.explain(&lin(), "where is the spare key?", slow.key).await.unwrap_err();
+    let error = slow.memory.admin().explain(&lin(), "where is the spare key?", slow.key).await.unwrap_err();
     assert!(is_deadline_error(&error), "{error}");
     assert!(slow.memory.recall(&lin(), "量子纠缠").await.unwrap().hits.is_empty(), "there is nothing to read");
 }

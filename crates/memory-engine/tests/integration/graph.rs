@@ -68,7 +68,7 @@ async fn r8_records_near_the_entities_of_a_question_are_found_without_a_shared_w
         let places: Vec<&str> = found.hits.iter().map(|hit| &hit.record.text[..]).collect();
         assert!(places[0].contains("青石村") && places.iter().any(|text| text.contains("落霞山")), "{places:?}");
 
-        let explained = memory.explain(&lin(), ask("who is Anna Reed"), story()[0].id).await.unwrap();
+        let explained = memory.admin().explain(&lin(), ask("who is Anna Reed"), story()[0].id).await.unwrap();
         assert!(explained.hit.unwrap().found_by.iter().any(|found| found.retriever == Retriever::Graph));
         let after = RecallQuery::new("what then?").with_context(["They spoke of Anna Reed."]);
         assert_eq!(ids(&memory.recall(&lin(), after).await.unwrap()), ["m2"], "the context names her");

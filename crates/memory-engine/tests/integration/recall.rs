@@ -187,7 +187,7 @@ async fn explain_gives_a_verdict_for_every_record() {
         let repeated = store(Turn::user("the dragon kite is hidden in the old shed!").with_scene("daily")).await;
         let unrelated = store(Turn::user("tea at five")).await;
         let best = store(Turn::user("hidden dragon, hidden dragon").with_scene("daily")).await;
-        let why = async |query: RecallQuery, id| memory.explain(&lin(), query, id).await.unwrap();
+        let why = async |query: RecallQuery, id| memory.admin().explain(&lin(), query, id).await.unwrap();
         let ask = || RecallQuery::new("hidden dragon").with_limit(2);
 
         let explained = why(ask(), best).await;
@@ -228,7 +228,7 @@ async fn a_trace_lists_the_rank_of_each_hit_after_each_step() {
         // The scene of the plot counts less: the boost moves its hit down.
         let plot = traced.hits.iter().find(|hit| hit.record.scene.as_deref() == Some("plot")).unwrap();
         assert!(plot.ranks[2].score < plot.ranks[1].score, "{:?}", plot.ranks);
-        let explained = memory.explain(&lin(), ask().with_limit(1), plot.record.id).await.unwrap();
+        let explained = memory.admin().explain(&lin(), ask().with_limit(1), plot.record.id).await.unwrap();
         assert_eq!(explained.verdict, Verdict::BelowTheCut { place: 3, limit: 1 });
         assert_eq!(explained.hit.unwrap().ranks.last().unwrap().rank, 3);
     }

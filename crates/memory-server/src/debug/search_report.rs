@@ -116,7 +116,7 @@ pub(crate) async fn search(engine: &MemoryEngine, scope: &Scope, params: SearchP
         None
     } else {
         let id = explained_id.parse().map_err(|_| Fault::bad_request("why must be the id of a record, a UUID"))?;
-        let details = engine.explain(scope, query.clone(), id).await?;
+        let details = engine.admin().explain(scope, query.clone(), id).await?;
         Some(RecordExplanation { id, explanation: details.verdict.to_string(), details })
     };
     let started = Instant::now();
