@@ -1,12 +1,20 @@
 //! The sentences of a query, which may ask for several things.
 
 use memory_engine_core::text::is_han;
-use memory_engine_text::SentenceRules;
+use memory_engine_text::{SentenceRules, Words};
+use serde::Deserialize;
 
 /// Minimum length of a sentence that is searched by itself: a Han character counts 1, a word of another script 2.
 const MIN_SENTENCE_UNITS: usize = 6;
-/// Phrases that begin another question without punctuation before them.
-const CONTINUATIONS: [&str; 4] = ["另外，", "另外,", "对了，", "对了,"];
+
+memory_engine_text::data!(DATA: SentenceWords = "zh/sentences.toml");
+
+/// The content of the data file, which explains each list.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SentenceWords {
+    continuations: Words,
+}
 
 /// Splits a query into its sentences. A short one belongs to the sentence before it.
 pub(super) fn sentences(query: &str) -> Vec<String> {
@@ -32,7 +40,7 @@ fn pieces(sentence: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut start = 0;
     for (at, _) in sentence.char_indices().skip(1) {
-        if CONTINUATIONS.iter().any(|phrase| sentence[at..].starts_with(phrase)) {
+        if DATA.continuations.any_starts(&sentence[at..]) {
             pieces.push(sentence[start..at].trim());
             start = at;
         }
