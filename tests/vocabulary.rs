@@ -10,11 +10,38 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Types named by a participle, a question word or a pronoun.
-const FORBIDDEN_TYPES: [&str; 24] = [
-    "Asked", "Found", "Heard", "Kept", "Keeper", "Known", "Lanes", "Met", "Next", "Reach", "Said", "Seen", "Shelf",
-    "Stored", "Sums", "Taken", "Told", "Wanted", "Way", "What", "When", "Which", "Whose", "Written",
+/// Types named by a participle, a question word or a pronoun, and embedding versions by their former name.
+const FORBIDDEN_TYPES: [&str; 27] = [
+    "Asked",
+    "Found",
+    "Generation",
+    "GenerationStore",
+    "Generations",
+    "Heard",
+    "Kept",
+    "Keeper",
+    "Known",
+    "Lanes",
+    "Met",
+    "Next",
+    "Reach",
+    "Said",
+    "Seen",
+    "Shelf",
+    "Stored",
+    "Sums",
+    "Taken",
+    "Told",
+    "Wanted",
+    "Way",
+    "What",
+    "When",
+    "Which",
+    "Whose",
+    "Written",
 ];
+/// Former names of public functions and fields: of dead letters, queued jobs and the health check.
+const FORBIDDEN_MEMBERS: [&str; 3] = ["given_up", "backlog", "checkup"];
 /// Constants without a noun or a unit.
 const FORBIDDEN_CONSTANTS: [&str; 14] = [
     "AT_ONCE", "AWAY", "DOUBT", "FRESH", "LEFT", "LONGEST", "MANY", "MOST", "MUCH", "PATIENCE", "SHORT", "SPARE",
@@ -68,6 +95,14 @@ fn definition(line: &str) -> Option<(&str, &str, bool)> {
     Some((keyword, name, is_public))
 }
 
+/// The name of the public function or field that a line defines.
+fn public_member(line: &str) -> Option<&str> {
+    let code = line.trim_start().strip_prefix("pub ")?;
+    let code = ["const ", "async "].iter().fold(code, |code, word| code.strip_prefix(word).unwrap_or(code));
+    let code = code.strip_prefix("fn ").unwrap_or(code);
+    code.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+}
+
 fn is_forbidden(keyword: &str, name: &str) -> bool {
     match keyword {
         "const" | "static" => FORBIDDEN_CONSTANTS.contains(&name),
@@ -82,6 +117,9 @@ fn forbidden_names_are_not_defined() {
     let mut forbidden = Vec::new();
     for file in &files {
         for (n, line) in fs::read_to_string(file).unwrap().lines().enumerate() {
+            if let Some(name) = public_member(line).filter(|name| FORBIDDEN_MEMBERS.contains(name)) {
+                forbidden.push(format!("{}:{}: {name}", file.display(), n + 1));
+            }
             if let Some((keyword, name, _)) = definition(line).filter(|(keyword, name, _)| is_forbidden(keyword, name))
             {
                 forbidden.push(format!("{}:{}: {keyword} {name}", file.display(), n + 1));
@@ -128,5 +166,8 @@ fn definitions_are_recognised() {
     assert_eq!(definition("pub struct Said<'a> {"), Some(("struct", "Said", true)));
     assert_eq!(definition("    pub(crate) const MUCH: usize = 3;"), Some(("const", "MUCH", false)));
     assert_eq!(definition("let what = 3;"), None);
+    assert_eq!(public_member("    pub async fn check_health(&self) {"), Some("check_health"));
+    assert_eq!(public_member("    pub queued: u64,"), Some("queued"));
+    assert_eq!(public_member("    queued: u64,"), None);
     assert!(is_forbidden("enum", "Which") && is_forbidden("static", "MANY") && !is_forbidden("struct", "Record"));
 }
