@@ -226,7 +226,7 @@ async fn on_file<T: Send + 'static>(
     file: DatabaseFile,
     work: impl FnOnce(DatabaseFile) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    run_blocking("upkeep", move || work(file)).await?
+    run_blocking("admin", move || work(file)).await?
 }
 
 #[cfg(feature = "sqlite")]

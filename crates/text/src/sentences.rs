@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memory_engine_core::text::is_han;
 
-use crate::{fenced_blocks, words::Words};
+use crate::{code::fenced_blocks, words::Words};
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
