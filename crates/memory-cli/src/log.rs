@@ -12,6 +12,9 @@ use tracing_subscriber::{
 /// The beginnings of the targets that log no text at any level: those of this workspace, and the layer that logs the
 /// status and the duration of each request.
 const TARGETS_WITHOUT_TEXTS: [&str; 3] = ["memory::", "memory_engine", "tower_http::"];
+/// The beginnings of the targets that log texts of clients at `info` and `warn`: rmcp logs the addresses of resources,
+/// the names of methods, and what a client states about itself.
+const TARGETS_WITH_TEXTS: [&str; 1] = ["rmcp"];
 
 /// The log of the command. Dropping it flushes the traces.
 #[derive(Debug)]
@@ -48,11 +51,12 @@ impl Log {
     }
 }
 
-/// Returns true for `info` and above, and for targets that log no text below that. rmcp logs each message at `debug`,
-/// and a later version of any library may do the same.
+/// Returns true for `info` and above (`error` for targets that log texts there), and for targets that log no text below
+/// that. rmcp logs each message at `debug`, and a later version of any library may do the same.
 fn never_has_texts(metadata: &Metadata<'_>) -> bool {
-    let is_listed = TARGETS_WITHOUT_TEXTS.iter().any(|target| metadata.target().starts_with(target));
-    *metadata.level() <= Level::INFO || is_listed
+    let is_listed = |targets: &[&str]| targets.iter().any(|target| metadata.target().starts_with(target));
+    let lowest = if is_listed(&TARGETS_WITH_TEXTS) { Level::ERROR } else { Level::INFO };
+    *metadata.level() <= lowest || is_listed(&TARGETS_WITHOUT_TEXTS)
 }
 
 fn lines<S: Subscriber + for<'s> LookupSpan<'s>>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync> {
@@ -108,5 +112,23 @@ mod traces {
         S: Subscriber + for<'s> LookupSpan<'s>,
     {
         tracing_opentelemetry::layer().with_tracer(traces.tracer(NAME))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::{event_enabled, subscriber::with_default};
+
+    use super::*;
+
+    #[test]
+    fn lines_of_libraries_have_no_texts() {
+        with_default(tracing_subscriber::registry().with(filter_fn(never_has_texts)), || {
+            assert!(!event_enabled!(target: "rmcp::service", Level::WARN));
+            assert!(event_enabled!(target: "rmcp::service", Level::ERROR));
+            assert!(event_enabled!(target: "hyper", Level::INFO));
+            assert!(!event_enabled!(target: "hyper", Level::DEBUG));
+            assert!(event_enabled!(target: "memory_engine_server::mcp", Level::DEBUG));
+        });
     }
 }

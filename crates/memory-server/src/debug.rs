@@ -38,7 +38,7 @@ impl Debugging {
     }
 
     pub(crate) fn part(self) -> ServerPart {
-        ServerPart::new("debug", routes().with_method_faults(), self.engine)
+        ServerPart::new("debug", routes(), self.engine)
     }
 }
 

@@ -44,7 +44,7 @@ impl Deletions {
     }
 
     pub(crate) fn part(self) -> ServerPart {
-        ServerPart::new("deletions", routes().with_method_faults(), self.0)
+        ServerPart::new("deletions", routes(), self.0)
     }
 }
 

@@ -76,7 +76,7 @@ impl Inspector {
 
     /// Returns the routes under `/api/inspector`, which need a key.
     fn guarded_part(self) -> ServerPart {
-        ServerPart::new("inspector", routes().with_method_faults(), self.state)
+        ServerPart::new("inspector", routes(), self.state)
     }
 }
 

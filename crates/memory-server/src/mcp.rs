@@ -3,6 +3,7 @@
 mod api;
 mod caller;
 mod host;
+mod lines;
 mod markdown;
 mod memory;
 mod options;

@@ -14,9 +14,9 @@ pub(crate) use operation::ApiOperation;
 pub(crate) use routes::{Routes, Section, table};
 
 /// Returns the route `GET /openapi.json`: the document of these sections. It needs no key and contains no secret.
-pub(crate) fn router(sections: &[Section]) -> Router {
+pub(crate) fn router(sections: &[Section], is_open: bool) -> Router {
     // Serialized once: as text the document takes less memory than as a JSON tree.
-    let document = Bytes::from(document::build(sections).to_string());
+    let document = Bytes::from(document::build(sections, is_open).to_string());
     let json = [("content-type", "application/json")];
     Router::new().route("/openapi.json", get(async move || (json, document.clone())))
 }

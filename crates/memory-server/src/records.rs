@@ -34,7 +34,7 @@ impl Records {
     }
 
     fn part(self) -> ServerPart {
-        ServerPart::new("records", routes(self.corrects).with_method_faults(), self.engine)
+        ServerPart::new("records", routes(self.corrects), self.engine)
     }
 }
 

@@ -68,6 +68,7 @@ macro_rules! owner_params {
         $visibility struct $params {
             #[doc = $user]
             #[serde(default)]
+            #[schemars(regex(pattern = r"\S"))]
             user_id: $name,
             /// The agent.
             #[serde(default)]

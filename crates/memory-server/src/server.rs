@@ -9,7 +9,7 @@ use std::{future::Future, time::Duration};
 use axum::{
     Router,
     extract::{Request as AnyRequest, State},
-    http::{HeaderName, HeaderValue, Request, StatusCode, header::AUTHORIZATION},
+    http::{HeaderName, HeaderValue, Method, Request, StatusCode, header::AUTHORIZATION},
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
@@ -29,7 +29,7 @@ use crate::guard::TokenVerifier;
 use crate::{
     config::LimitsConfig,
     connections::Connections,
-    fault::Fault,
+    fault::{ErrorFormat, Fault},
     guard::Guard,
     health,
     hosts::AllowedHosts,
@@ -199,13 +199,13 @@ impl Server {
         let mut router = Router::new();
         for part in parts {
             let bodies = part.bodies();
-            let limited = limits.apply(part.router, part.errors, bodies);
+            let limited = limits.apply(with_method_faults(part.router, part.errors), part.errors, bodies);
             router = router.merge(metrics::count_requests(guard.protect(limited, part.name, part.errors)));
             let max_bytes = limits.max_body_bytes(bodies);
             sections.extend(part.sections.into_iter().map(|section| section.with_max_body_bytes(max_bytes)));
         }
         for part in public_parts {
-            router = router.merge(metrics::count_requests(part.router));
+            router = router.merge(metrics::count_requests(with_method_faults(part.router, part.errors)));
             sections.extend(part.sections);
         }
         let router = if guard.is_open() {
@@ -216,7 +216,9 @@ impl Server {
         };
         let not_found = || async { Fault::not_found("no such route; /openapi.json lists all routes") };
         // Health probes have no key, and may send an IP address as the host.
-        let router = router.merge(health).merge(openapi::router(&sections)).fallback(not_found);
+        let public = health.merge(openapi::router(&sections, guard.is_open()));
+        let public = with_method_faults(public, Fault::into_response);
+        let router = router.merge(public).fallback(not_found);
         let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
         // A request passes the last layer first.
         router
@@ -232,6 +234,13 @@ impl Server {
                 HeaderName::from_static("x-memory-key"),
             ]))
     }
+}
+
+/// Reports a method that a path does not have in the error format of the part.
+fn with_method_faults(router: Router, errors: ErrorFormat) -> Router {
+    router.method_not_allowed_fallback(async move |method: Method| {
+        errors(Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path")))
+    })
 }
 
 /// Refuses a request for another database, before anything is stored in this one. Without access to memories it makes

@@ -66,7 +66,6 @@ pub(super) fn routes(owner: &str) -> Routes<Arc<GatewayState>> {
         .get(&path("models/{*model}"), models::model, with_errors(model))
         .post(&path("embeddings"), models::embeddings, with_errors(embeddings))
         .undocumented(&path("{*rest}"), any(models::unknown))
-        .with_method_fallback(models::unknown)
 }
 
 fn with_errors(operation: ApiOperation) -> ApiOperation {
@@ -74,7 +73,7 @@ fn with_errors(operation: ApiOperation) -> ApiOperation {
 }
 
 fn with_messages_errors(operation: ApiOperation) -> ApiOperation {
-    operation.errors::<MessagesError>(&["4XX", "5XX"])
+    operation.errors::<MessagesFailure>(&["4XX", "5XX"])
 }
 
 /// The JSON object of an upstream's response.
@@ -154,6 +153,14 @@ struct ResponsesRequest {
     stream: Option<bool>,
     user: Option<String>,
     metadata: Option<Object>,
+}
+
+/// The body of a refusal or failure: the guard answers in the format of OpenAI's API.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+enum MessagesFailure {
+    Messages(MessagesError),
+    Guard(OpenAiError),
 }
 
 /// The body of a refusal or failure, in the format of Anthropic's API.

@@ -111,7 +111,7 @@ pub(super) async fn embeddings(
     }
 }
 
-/// Refuses every other route under `/v1`.
+/// Refuses every other path under `/v1`.
 pub(super) async fn unknown(method: Method, uri: Uri) -> Response {
     error_response(Fault::not_found(format!("no route {method} {}; /openapi.json lists all routes", uri.path())))
 }

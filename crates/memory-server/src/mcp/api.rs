@@ -17,11 +17,9 @@ pub(super) fn section() -> Section {
         .body::<JsonRpcMessage>()
         .answer::<JsonRpcMessage>()
         .status("202", "The notification was accepted.")
-        .status("403", "The Host or Origin is not allowed.")
         .status("406", "Accept includes neither JSON nor a wildcard.")
-        .status("413", "The message is too long.")
         .status("415", "The content type is not application/json.")
-        .errors::<ErrorBody>(&["4XX"]);
+        .errors::<McpError>(&["4XX", "5XX"]);
     let mut section =
         Section::new("mcp", "The Model Context Protocol over streamable HTTP. tools/list lists the tools.");
     section.add("post", "/mcp", operation);
@@ -45,4 +43,12 @@ struct JsonRpcMessage {
     params: Option<Map<String, Value>>,
     result: Option<Value>,
     error: Option<Map<String, Value>>,
+}
+
+/// An error of the protocol, or one of the server before it has read the message, such as 401, 403 and 413.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+enum McpError {
+    Protocol(JsonRpcMessage),
+    Server(ErrorBody),
 }

@@ -13,13 +13,14 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CompletionInfo,
-        ContentBlock, Extensions, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities,
-        ServerConfig, Tool,
+        ContentBlock, CustomRequest, CustomResult, ErrorCode, Extensions, GetPromptRequestParams, GetPromptResponse,
+        Implementation, InitializeRequestParams, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+        ResourceContents, ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
 };
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::{
@@ -132,9 +133,10 @@ impl ServerHandler for Host {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        check_cursor(request)?;
         Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
     }
 
@@ -157,9 +159,10 @@ impl ServerHandler for Host {
 
     async fn list_prompts(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        check_cursor(request)?;
         Ok(ListPromptsResult::with_all_items(prompts::all()))
     }
 
@@ -171,10 +174,7 @@ impl ServerHandler for Host {
         let caller = self.caller(&context.extensions)?;
         let arguments = request.arguments.unwrap_or_default();
         let prompt = prompts::get(&self.memory, &caller, &request.name, &arguments);
-        let outcome = in_context(self.audit_context(&context), prompt).await.ok_or_else(|| {
-            let known = prompts::all().into_iter().map(|prompt| prompt.name).collect::<Vec<_>>().join(", ");
-            ErrorData::invalid_params(format!("unknown prompt; the prompts are {known}"), None)
-        })?;
+        let outcome = in_context(self.audit_context(&context), prompt).await.ok_or_else(unknown_prompt)?;
         outcome.map(Into::into).map_err(|e| protocol_error(&e))
     }
 
@@ -183,7 +183,7 @@ impl ServerHandler for Host {
         request: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let mut values = prompts::complete(&self.memory.engine, &request);
+        let mut values = prompts::complete(&self.memory.engine, &request).ok_or_else(unknown_prompt)?;
         values.truncate(CompletionInfo::MAX_VALUES);
         let completion = CompletionInfo::new(values).map_err(|message| ErrorData::internal_error(message, None))?;
         Ok(CompleteResult::new(completion))
@@ -191,17 +191,19 @@ impl ServerHandler for Host {
 
     async fn list_resources(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        check_cursor(request)?;
         Ok(ListResourcesResult::with_all_items(resources::all()))
     }
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        check_cursor(request)?;
         Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
     }
 
@@ -220,6 +222,51 @@ impl ServerHandler for Host {
         let contents = ResourceContents::text(text, request.uri).with_mime_type(resources::MIME_TYPE);
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
+
+    /// Refuses a request that the library could not read. Its own answer is the same for an unknown method and for
+    /// invalid parameters, from which a model may conclude that there are no tools.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let reason = match request.method.as_str() {
+            "initialize" => invalid::<InitializeRequestParams>(&request),
+            "tools/call" => invalid::<CallToolRequestParams>(&request),
+            "prompts/get" => invalid::<GetPromptRequestParams>(&request),
+            "resources/read" => invalid::<ReadResourceRequestParams>(&request),
+            "completion/complete" => invalid::<CompleteRequestParams>(&request),
+            "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
+                invalid::<PaginatedRequestParams>(&request)
+            }
+            method => {
+                return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method {method:?}"), None));
+            }
+        };
+        Err(ErrorData::invalid_params(format!("{}: {reason}", request.method), None))
+    }
+}
+
+/// Returns what is wrong with the parameters of a request.
+fn invalid<T: DeserializeOwned>(request: &CustomRequest) -> String {
+    match request.params_as::<T>() {
+        Ok(None) => "the params are missing".into(),
+        Ok(Some(_)) => "the params are invalid".into(),
+        Err(e) => e.to_string(),
+    }
+}
+
+/// Refuses a cursor: each list has one page.
+fn check_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        Some(_) => Err(ErrorData::invalid_params("unknown cursor; the list has one page", None)),
+        None => Ok(()),
+    }
+}
+
+fn unknown_prompt() -> ErrorData {
+    let known = prompts::all().into_iter().map(|prompt| prompt.name).collect::<Vec<_>>().join(", ");
+    ErrorData::invalid_params(format!("unknown prompt; the prompts are {known}"), None)
 }
 
 /// Returns the protocol error of a failed prompt or resource. Unlike those of tools, models do not read it.

@@ -8,7 +8,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use crate::fault::Fault;
@@ -33,12 +33,33 @@ pub(super) async fn report_parse_errors(State(max_bytes): State<usize>, request:
     if response.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE {
         return response;
     }
-    let (code, message) = match serde_json::from_slice::<IgnoredAny>(&bytes) {
-        Err(_) => (PARSE_ERROR, "Parse error: the body is not JSON"),
-        Ok(_) => (INVALID_REQUEST, "Invalid Request: the body is not a message of JSON-RPC 2.0"),
+    (StatusCode::BAD_REQUEST, Json(refusal(&bytes))).into_response()
+}
+
+/// Returns the answer to a text that is no message.
+pub(super) fn refusal(text: &[u8]) -> Value {
+    let (code, message) = match serde_json::from_slice::<IgnoredAny>(text) {
+        Err(_) => (PARSE_ERROR, "Parse error: this is not JSON"),
+        Ok(_) => (INVALID_REQUEST, "Invalid Request: this is not a message of JSON-RPC 2.0"),
     };
-    let error = json!({ "jsonrpc": "2.0", "id": Value::Null, "error": { "code": code, "message": message } });
-    (StatusCode::BAD_REQUEST, Json(error)).into_response()
+    json!({ "jsonrpc": "2.0", "id": Value::Null, "error": { "code": code, "message": message } })
+}
+
+/// The members that tell a message from other JSON.
+#[derive(Deserialize)]
+struct Envelope {
+    jsonrpc: String,
+    id: Option<Value>,
+    method: Option<String>,
+    result: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+}
+
+/// Returns true for a message of JSON-RPC 2.0, whatever its parameters.
+pub(super) fn is_message(text: &str) -> bool {
+    let Ok(Envelope { jsonrpc, id, method, result, error }) = serde_json::from_str(text) else { return false };
+    let has_valid_id = id.is_none_or(|id| id.is_string() || id.is_i64());
+    jsonrpc == "2.0" && has_valid_id && (method.is_some() || result.is_some() || error.is_some())
 }
 
 fn is_json_type(headers: &HeaderMap) -> bool {

@@ -68,16 +68,16 @@ pub(super) async fn get(
     Some(text.map(|text| GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)])))
 }
 
-/// Returns the completions of an argument: the scenes that begin with its value.
-pub(super) fn complete(engine: &MemoryEngine, request: &CompleteRequestParams) -> Vec<String> {
-    let is_scene = matches!(&request.r#ref, Reference::Prompt(prompt) if prompt.name == START_SESSION)
-        && request.argument.name == SCENE;
-    if !is_scene {
-        return Vec::new();
+/// Returns the completions of an argument: the scenes that begin with its value. `None` for an unknown prompt.
+pub(super) fn complete(engine: &MemoryEngine, request: &CompleteRequestParams) -> Option<Vec<String>> {
+    let Reference::Prompt(prompt) = &request.r#ref else { return Some(Vec::new()) };
+    all().iter().find(|known| known.name == prompt.name)?;
+    if prompt.name != START_SESSION || request.argument.name != SCENE {
+        return Some(Vec::new());
     }
     let mut names = scene_names(engine);
     names.retain(|name| name.starts_with(request.argument.value.trim()));
-    names.into_iter().collect()
+    Some(names.into_iter().collect())
 }
 
 async fn start_session(memory: &ToolContext, caller: &Caller, arguments: &JsonObject) -> Result<String> {

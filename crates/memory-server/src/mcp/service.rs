@@ -13,17 +13,17 @@ use jiff::tz::TimeZone;
 use memory_engine::{
     Error, ErrorKind, MemoryEngine, Result, audit::AuditContext, context::TokenCounter, requests::ChatCommand,
 };
-use memory_engine_intake::without_lone_surrogates;
 use rmcp::{
     ServiceExt,
     transport::streamable_http_server::{StreamableHttpService, session::never::NeverSessionManager},
 };
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{
     api,
     caller::{self, Caller},
     host::Host,
+    lines,
     options::McpOptions,
     parse_error::report_parse_errors,
 };
@@ -37,9 +37,6 @@ use crate::{
 
 /// The media types that the protocol requires a client to accept. All responses are JSON.
 const PROTOCOL_TYPES: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
-
-/// Size of the buffer between the input of a client and its messages, in bytes.
-const PIPE_BYTES: usize = 64 << 10;
 
 /// The memory as tools of the Model Context Protocol, over HTTP (`/mcp`) or over a pair of pipes.
 ///
@@ -135,31 +132,18 @@ impl Mcp {
         let mut host = self.host;
         host.access = Some(access);
         host.actor = AuditContext::current().actor().cloned();
-        let running = match host.serve((with_whole_surrogates(input), output)).await {
-            Ok(running) => running,
-            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-            Err(e) => return Err(handshake_failed(e)),
-        };
         let stopped =
             |e| Error::new(ErrorKind::Internal, "mcp", "the task that serves the client stopped").with_source(e);
-        running.waiting().await.map(drop).map_err(stopped)
+        let (input, output, writer) = lines::connect(input, output);
+        let served = match host.serve((input, output)).await {
+            Ok(running) => running.waiting().await.map(drop).map_err(stopped),
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(e) => Err(handshake_failed(e)),
+        };
+        // The last answer is written before the process ends.
+        writer.await.map_err(stopped)?;
+        served
     }
-}
-
-/// Returns the input with each escape of a lone surrogate replaced, line by line: a message is a line.
-fn with_whole_surrogates(input: impl AsyncRead + Send + Unpin + 'static) -> impl AsyncRead + Send + Unpin + 'static {
-    let (mut writer, reader) = tokio::io::duplex(PIPE_BYTES);
-    tokio::spawn(async move {
-        let mut lines = BufReader::new(input).split(b'\n');
-        while let Ok(Some(line)) = lines.next_segment().await {
-            let line = String::from_utf8_lossy(&line);
-            let line = format!("{}\n", without_lone_surrogates(&line));
-            if writer.write_all(line.as_bytes()).await.is_err() {
-                return; // The client has gone.
-            }
-        }
-    });
-    reader
 }
 
 impl Server {

@@ -3,7 +3,11 @@
 use axum::{middleware::from_fn, response::IntoResponse};
 use memory_engine::{MemoryEngine, Result};
 
-use super::{error::add_request_id, oss, platform, service::Mem0};
+use super::{
+    error::{Mem0ErrorBody, add_request_id},
+    oss, platform,
+    service::Mem0,
+};
 use crate::{
     config::{Config, Variables},
     fault::Fault,
@@ -16,7 +20,7 @@ impl Mem0 {
         let (oss, oss_section) = oss::routes().finish();
         let (platform, platform_section) = platform::routes().finish();
         let router = oss.merge(platform).layer(from_fn(add_request_id)).with_state(self);
-        let sections = vec![oss_section, platform_section];
+        let sections = [oss_section, platform_section].map(|section| section.with_errors::<Mem0ErrorBody>()).into();
         ServerPart { name: "mem0", router, sections, errors: Fault::into_response, background: None }
     }
 }

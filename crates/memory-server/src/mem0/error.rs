@@ -7,6 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memory_engine::{Error, ErrorKind};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ pub(super) struct Mem0Error {
 }
 
 /// An invalid field, as FastAPI reports it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct FieldFault {
     #[serde(rename = "type")]
     pub(super) kind: String,
@@ -34,14 +35,28 @@ pub(super) struct FieldFault {
     input: Option<Box<Value>>,
 }
 
-#[derive(Serialize)]
-struct Mem0ErrorBody {
+/// The body of a refusal or failure.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Mem0Error")]
+pub(super) struct Mem0ErrorBody {
+    /// The message; with 422, the invalid fields.
+    #[schemars(with = "ErrorDetail")]
     detail: Value,
+    /// The message.
     error: String,
+    /// mem0's code for a failure of the server or its backends.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<Value>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "describes a field of the body")]
+enum ErrorDetail {
+    Message(String),
+    Fields(Vec<FieldFault>),
 }
 
 impl FieldFault {

@@ -66,7 +66,7 @@ pub(super) fn routes() -> Routes<Mem0> {
         post "/reset" => reset, "reset", "Deletes everything. Needs a key of a whole tenant." => Confirmation;
         get "/entities" => entities, "listEntities", "Lists users, agents, runs and apps with memories."
             => Vec<EntityRow>;
-        delete "/entities/{type}/{id}" => delete_entity, "deleteEntity",
+        delete "/entities/{type}/{name}" => delete_entity, "deleteEntity",
             "Deletes everything of a user, agent, run or app." => Confirmation;
         get "/configure" => configuration, "configuration", "Describes the server, without secrets."
             => Map<String, Value>;

@@ -26,12 +26,16 @@ pub(super) const NAMES: [(&str, &str); 4] =
 #[serde(default)]
 pub(super) struct OwnerParams {
     /// The user. Default: the only user of the key.
+    #[schemars(regex(pattern = r"\S"))]
     user_id: Option<String>,
     /// The agent.
+    #[schemars(regex(pattern = r"\S"))]
     agent_id: Option<String>,
     /// The conversation.
+    #[schemars(regex(pattern = r"\S"))]
     run_id: Option<String>,
     /// The application.
+    #[schemars(regex(pattern = r"\S"))]
     app_id: Option<String>,
     #[schemars(skip)]
     #[serde(rename = "userId")]

@@ -98,6 +98,7 @@ pub(super) struct MemoryRow {
     message: Option<&'static str>,
     /// True if a part of it does not hold any more. The memory that holds now comes before it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(with = "Option<bool>")]
     outdated: bool,
 }
 

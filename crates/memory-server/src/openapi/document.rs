@@ -8,8 +8,10 @@ use super::routes::Section;
 const DESCRIPTION: &str = "The key of a request determines the memories that it can access. \
     Names in a request (user, agent, conversation) narrow this access and never widen it.";
 
-/// Returns the OpenAPI document of these sections.
-pub(super) fn build(sections: &[Section]) -> Value {
+/// Returns the OpenAPI document of these sections. An open server needs no key.
+pub(super) fn build(sections: &[Section], is_open: bool) -> Value {
+    let with_key = [json!({ "bearer": [] }), json!({ "key": [] })];
+    let security: Vec<Value> = is_open.then(|| json!({})).into_iter().chain(with_key).collect();
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
@@ -30,7 +32,7 @@ pub(super) fn build(sections: &[Section]) -> Value {
             }
         }
     }
-    json!({
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {
             "title": "memory-engine",
@@ -39,7 +41,8 @@ pub(super) fn build(sections: &[Section]) -> Value {
             "license": { "name": "MIT", "identifier": "MIT" },
             "version": env!("CARGO_PKG_VERSION"),
         },
-        "security": [{}, { "bearer": [] }, { "key": [] }],
+        "security": security,
+        "servers": [{ "url": "/" }],
         "tags": tags,
         "paths": paths,
         "components": {
@@ -49,14 +52,51 @@ pub(super) fn build(sections: &[Section]) -> Value {
             },
             "schemas": schemas.take_definitions(true),
         },
-    })
+    });
+    simplify(&mut document);
+    document
+}
+
+/// Rewrites what tools misread. Validators refuse a default of null for a text, and generators of clients take a
+/// property with a default for one that is always sent, or refuse the schema `true`. An empty default says nothing.
+fn simplify(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, field| name != "default" || !(field.is_null() || *field == ""));
+            if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+                properties.values_mut().for_each(simplify_schema);
+            }
+            for name in ["items", "schema"] {
+                fields.get_mut(name).into_iter().for_each(simplify_schema);
+            }
+            fields.values_mut().for_each(simplify);
+        }
+        Value::Array(values) => values.iter_mut().for_each(simplify),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Writes the schema `true` as `{}`, which allows the same.
+fn simplify_schema(schema: &mut Value) {
+    if *schema == Value::Bool(true) {
+        *schema = json!({});
+    }
 }
 
 /// Returns a path item with the parameters in the path.
 fn path_item(path: &str) -> Value {
     let names = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let parameters: Vec<Value> = names
-        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
+        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": path_schema(name) }))
         .collect();
     if parameters.is_empty() { json!({}) } else { json!({ "parameters": parameters }) }
+}
+
+/// Returns the schema of a parameter in a path. An `id` is that of a record; other names are texts.
+fn path_schema(name: &str) -> Value {
+    match name {
+        "id" => json!({ "type": "string", "format": "uuid" }),
+        "type" => json!({ "type": "string", "enum": ["user", "agent", "run", "app"] }),
+        _ => json!({ "type": "string" }),
+    }
 }

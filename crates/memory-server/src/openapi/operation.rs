@@ -44,7 +44,7 @@ impl ApiOperation {
             request: None,
             responses: Vec::new(),
             response_headers: None,
-            errors: (SchemaGenerator::subschema_for::<ErrorBody>, &["4XX"]),
+            errors: (SchemaGenerator::subschema_for::<ErrorBody>, &["4XX", "5XX"]),
         }
     }
 
@@ -165,7 +165,11 @@ fn schema_of<T: JsonSchema>() -> Schema {
 /// Converts the properties of an object schema to parameters.
 fn parameters(location: &'static str, schema: Schema) -> impl Iterator<Item = Value> {
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
-    properties(schema).map(move |(name, property)| {
+    properties(schema).map(move |(name, mut property)| {
+        // The guard refuses a blank user on all routes.
+        if ["user_id", "X-User-Id"].contains(&name.as_str()) {
+            property["pattern"] = r"\S".into();
+        }
         let mut parameter = separate_description(property);
         parameter["required"] = required.iter().any(|required| *required == name).into();
         parameter["name"] = name.into();

@@ -3,12 +3,11 @@
 use axum::{
     Router,
     handler::Handler,
-    http::{Method, StatusCode},
     routing::{self, MethodRouter},
 };
+use schemars::JsonSchema;
 
 use super::operation::ApiOperation;
-use crate::fault::Fault;
 
 /// The part of the document for one protocol.
 #[derive(Debug, Clone)]
@@ -53,6 +52,14 @@ impl Section {
     /// Sets the maximum size of the body of a request, in bytes.
     pub(crate) fn with_max_body_bytes(mut self, bytes: usize) -> Self {
         self.max_body_bytes = bytes;
+        self
+    }
+
+    /// Declares the body of the failures of all operations.
+    pub(crate) fn with_errors<T: JsonSchema>(mut self) -> Self {
+        for (_, _, operation) in &mut self.operations {
+            *operation = operation.clone().errors::<T>(&["4XX", "5XX"]);
+        }
         self
     }
 
@@ -105,19 +112,6 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     /// Adds a route that the document does not mention.
     pub(crate) fn undocumented(mut self, path: &str, handler: MethodRouter<S>) -> Self {
         self.router = self.router.route(path, handler);
-        self
-    }
-
-    /// Reports a method that a path does not have as [`Fault`] does.
-    pub(crate) fn with_method_faults(self) -> Self {
-        self.with_method_fallback(async |method: Method| {
-            Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
-        })
-    }
-
-    /// Answers a method that a path does not have by this handler.
-    pub(crate) fn with_method_fallback<H: Handler<T, S>, T: 'static>(mut self, handler: H) -> Self {
-        self.router = self.router.method_not_allowed_fallback(handler);
         self
     }
 

@@ -26,10 +26,10 @@ use crate::{
 pub(super) fn routes() -> Routes<Arc<ToolsState>> {
     let operation = |id, summary| ApiOperation::new(id, summary).headers::<UserHeader>();
     let put = operation("putItem", "Writes an item, in place of an earlier one with the same namespace and key.");
-    let put = put.body::<NewItem>().status("204", "The item is written.");
+    let put = put.query::<UserQuery>().body::<NewItem>().status("204", "The item is written.");
     let put = put.response::<WaitingItem>("202", "The item waits until a person accepts it.", "application/json");
-    let delete = operation("deleteItem", "Deletes an item for good.").body::<ItemName>();
-    let delete = delete.status("204", "The item is deleted, or missing.");
+    let delete = operation("deleteItem", "Deletes an item for good.").query::<UserQuery>();
+    let delete = delete.body::<ItemName>().status("204", "The item is deleted, or missing.");
     let routes = Routes::new("items", "LangGraph's store on the memory of a user.");
     table! {
         routes.put("/store/items", put_item, put).delete("/store/items", delete_item, delete);
@@ -39,11 +39,13 @@ pub(super) fn routes() -> Routes<Arc<ToolsState>> {
             "Searches items: best first with a query, else those written last first.",
             headers UserHeader, query UserQuery, body Search => Items;
         post "/store/namespaces" => list_namespaces, "listNamespaces",
-            "Lists the namespaces of all items.", headers UserHeader, query UserQuery, body Search => Namespaces;
+            "Lists the namespaces of all items.", headers UserHeader, query UserQuery,
+            body NamespaceSearch => Namespaces;
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct NewItem {
     namespace: Vec<String>,
     key: String,
@@ -64,6 +66,7 @@ enum Index {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct ItemAddress {
     /// The labels, with full stops between them.
     namespace: String,
@@ -71,28 +74,72 @@ struct ItemAddress {
     /// The user. Default: the only user of the key, or the user of the configuration.
     #[serde(default)]
     user_id: String,
+    /// Accepted and ignored: an item is kept until it is deleted.
+    #[serde(default)]
+    #[expect(dead_code, reason = "accepted and ignored")]
+    refresh_ttl: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct ItemName {
     #[serde(default)]
     namespace: Vec<String>,
     key: String,
 }
 
-/// The fields of a search or of a list of namespaces, as `langgraph_sdk` sends them.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "describes a body")]
+/// A search, as `langgraph_sdk` sends it. A misspelt field is refused: without its condition, all items would match.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ItemSearch")]
 struct Search {
     namespace_prefix: Option<Vec<String>>,
     filter: Option<Map<String, Value>>,
     query: Option<String>,
+    #[schemars(range(max = ItemQuery::MAX_LIMIT))]
+    limit: Option<usize>,
+    offset: Option<usize>,
+    /// Accepted and ignored: an item is kept until it is deleted.
+    #[expect(dead_code, reason = "accepted and ignored")]
+    refresh_ttl: Option<bool>,
+}
+
+/// A list of namespaces, as `langgraph_sdk` asks for it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NamespaceSearch {
     prefix: Option<Vec<String>>,
     suffix: Option<Vec<String>>,
     max_depth: Option<usize>,
     #[schemars(range(max = ItemQuery::MAX_LIMIT))]
     limit: Option<usize>,
     offset: Option<usize>,
+}
+
+impl From<Search> for ItemQuery {
+    fn from(search: Search) -> Self {
+        let usual = Self::default();
+        Self {
+            namespace_prefix: search.namespace_prefix.unwrap_or_default(),
+            filter: search.filter,
+            limit: search.limit.unwrap_or(usual.limit),
+            offset: search.offset.unwrap_or(usual.offset),
+            query: search.query,
+        }
+    }
+}
+
+impl From<NamespaceSearch> for NamespaceQuery {
+    fn from(search: NamespaceSearch) -> Self {
+        let usual = Self::default();
+        Self {
+            prefix: search.prefix,
+            suffix: search.suffix,
+            max_depth: search.max_depth,
+            limit: search.limit.unwrap_or(usual.limit),
+            offset: search.offset.unwrap_or(usual.offset),
+        }
+    }
 }
 
 #[derive(JsonSchema)]
@@ -168,7 +215,8 @@ async fn delete_item(memory: UserMemory, body: Bytes) -> Result<StatusCode, Faul
 }
 
 async fn search_items(memory: UserMemory, body: Bytes) -> Result<Json<Items>, Fault> {
-    let search: ItemQuery = parse_body(&body, "namespace_prefix, filter, query, limit and offset")?;
+    let search: Search = parse_body(&body, "namespace_prefix, filter, query, limit and offset")?;
+    let search = ItemQuery::from(search);
     // Without a query it is a list.
     if search.query.as_deref().is_none_or(|query| query.trim().is_empty()) {
         memory.engine.audit().log_export(&memory.scope, "items.search").await?;
@@ -178,7 +226,7 @@ async fn search_items(memory: UserMemory, body: Bytes) -> Result<Json<Items>, Fa
 }
 
 async fn list_namespaces(memory: UserMemory, body: Bytes) -> Result<Json<Namespaces>, Fault> {
-    let list: NamespaceQuery = parse_body(&body, "prefix, suffix, max_depth, limit and offset")?;
-    let namespaces = memory.items().namespaces(&list).await?;
+    let list: NamespaceSearch = parse_body(&body, "prefix, suffix, max_depth, limit and offset")?;
+    let namespaces = memory.items().namespaces(&list.into()).await?;
     Ok(Json(Namespaces { namespaces }))
 }

@@ -34,7 +34,7 @@ const MAX_RESULTS: usize = 50;
 pub(super) fn routes() -> Routes<Arc<ToolsState>> {
     table! {
         Routes::new("vector stores", "The search of OpenAI's vector stores.");
-        post "/v1/vector_stores/{id}/search" => handle, "vectorStoreSearch",
+        post "/v1/vector_stores/{user}/search" => handle, "vectorStoreSearch",
             "Searches the memory of a user, whose name is the id of the vector store, in the format of OpenAI's API.",
             body Search => Page;
     }

@@ -5,6 +5,7 @@
 
 mod audit;
 mod audit_reads;
+mod compatibility;
 mod connections;
 mod debugging;
 mod deletions;

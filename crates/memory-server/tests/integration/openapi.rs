@@ -136,20 +136,39 @@ async fn routes_of_oauth_are_documented() {
     let form = &document["paths"]["/oauth/token"]["post"]["requestBody"]["content"];
     assert!(form["application/x-www-form-urlencoded"]["schema"]["$ref"].is_string(), "{form}");
     assert_eq!(document["paths"]["/oauth/token"]["post"]["security"], serde_json::json!([{}]));
+    assert_eq!(document["security"], serde_json::json!([{ "bearer": [] }, { "key": [] }]));
+}
+
+/// Returns a path with an id in place of each parameter.
+fn concrete(path: &str) -> String {
+    let any_id = "00000000-0000-7000-8000-000000000000";
+    let part = |part: &str| part.split_once('}').map_or_else(|| part.to_owned(), |(_, rest)| format!("{any_id}{rest}"));
+    path.split('{').map(part).collect()
+}
+
+#[tokio::test]
+async fn other_methods_are_refused_with_the_allowed_ones() {
+    let router = full_router(&engine().await);
+    // The library of the protocol answers for `/mcp`.
+    let paths = documented(&document(&router).await).into_keys().filter(|path| path != "/mcp");
+    for path in paths {
+        let request = Request::patch(concrete(&path)).header("host", "localhost").body(Body::empty()).unwrap();
+        let response = router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED, "{path}");
+        assert!(response.headers().contains_key("allow"), "{path}");
+        let body: Value = serde_json::from_slice(&to_bytes(response.into_body(), usize::MAX).await.unwrap()).unwrap();
+        let message = body["error"]["message"].as_str().or(body["detail"].as_str());
+        assert!(message.is_some_and(|message| message.starts_with("PATCH is not allowed")), "{path}: {body}");
+    }
 }
 
 #[tokio::test]
 async fn documented_paths_answer() {
     let router = full_router(&engine().await);
-    let any_id = "00000000-0000-7000-8000-000000000000";
     for (path, methods) in documented(&document(&router).await) {
-        let concrete: String = path
-            .split('{')
-            .map(|part| part.split_once('}').map_or_else(|| part.to_owned(), |(_, rest)| format!("{any_id}{rest}")))
-            .collect();
         for method in methods {
-            let request =
-                Request::builder().method(method.to_uppercase().as_str()).uri(&concrete).header("host", "localhost");
+            let request = Request::builder().method(method.to_uppercase().as_str()).uri(concrete(&path));
+            let request = request.header("host", "localhost");
             let response = router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
             let status = response.status();
             assert_ne!(status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
@@ -164,6 +183,12 @@ async fn documented_paths_answer() {
             assert!(!status.is_server_error() || upstream_failed || is_refused, "{method} {path}: {status}");
         }
     }
+}
+
+#[tokio::test]
+async fn an_open_server_needs_no_key() {
+    let document = document(&full_router(&engine().await)).await;
+    assert_eq!(document["security"][0], serde_json::json!({}));
 }
 
 #[tokio::test]
@@ -203,6 +228,29 @@ async fn schemas_are_defined_and_used() {
 }
 
 #[tokio::test]
+async fn schemas_are_those_that_tools_read() {
+    let document = document(&full_router(&engine().await)).await;
+    let mut found = Vec::new();
+    objects(&document, &mut found);
+    for object in &found {
+        assert!(object.get("default").is_none_or(|default| !default.is_null()), "{object:?}");
+        let properties = object.get("properties").and_then(Value::as_object).into_iter().flatten();
+        assert!(properties.map(|(_, schema)| schema).all(Value::is_object), "{object:?}");
+        assert!(object.get("items").is_none_or(Value::is_object), "{object:?}");
+    }
+    let required = document["components"]["schemas"]["Mem0Memory"]["required"].as_array().unwrap();
+    assert!(required.contains(&"memory".into()) && !required.contains(&"outdated".into()), "{required:?}");
+    let errors = &document["paths"]["/memories"]["post"]["responses"]["4XX"]["content"]["application/json"];
+    let name = errors["schema"]["$ref"].as_str().unwrap();
+    let detail = &document.pointer(&name[1..]).unwrap()["properties"]["detail"]["$ref"];
+    let forms = document.pointer(&detail.as_str().unwrap()[1..]).unwrap()["anyOf"].as_array().unwrap();
+    let types: Vec<&Value> = forms.iter().map(|form| &form["type"]).collect();
+    assert_eq!(types, ["string", "array"]);
+    let query = &document["components"]["schemas"]["FeedbackParams"]["properties"]["memory_id"];
+    assert_eq!(query, &serde_json::json!({ "type": "string" }));
+}
+
+#[tokio::test]
 async fn operations_have_id_tag_and_parameters() {
     let document = document(&full_router(&engine().await)).await;
     let tags: BTreeSet<&str> =
@@ -231,6 +279,11 @@ async fn schemas_describe_request_types() {
     let list = document["paths"]["/memories"]["get"]["parameters"].as_array().unwrap();
     let top_k = list.iter().find(|one| one["name"] == "top_k").unwrap();
     assert_eq!((&top_k["in"], &top_k["required"]), (&"query".into(), &false.into()));
+    let user = list.iter().find(|one| one["name"] == "user_id").unwrap();
+    assert_eq!(user["schema"]["pattern"], r"\S", "a blank user is refused");
+    assert_eq!(document["paths"]["/memories/{id}"]["parameters"][0]["schema"]["format"], "uuid");
+    let kinds = &document["paths"]["/entities/{type}/{name}"]["parameters"][0]["schema"]["enum"];
+    assert_eq!(kinds, &serde_json::json!(["user", "agent", "run", "app"]));
     let search = document["paths"]["/api/memory/{session_id}/search"]["get"]["parameters"].as_array().unwrap();
     assert!(search.iter().any(|one| one["name"] == "query" && one["required"] == true), "{search:?}");
 }

@@ -72,6 +72,10 @@ async fn items_and_vector_searches_have_clear_errors() {
         ),
         ("PUT", "/store/items?user_id=lin", r#"{"namespace":[],"key":"k","value":{}}"#, "has 0 labels"),
         ("POST", "/store/items/search?user_id=lin", r#"{"filter":{"a":{"$near":1}}}"#, "$near"),
+        ("POST", "/store/items/search?user_id=lin", r#"{"namespace_prefx":["a"]}"#, "`namespace_prefix`"),
+        ("POST", "/store/namespaces?user_id=lin", r#"{"namespace_prefix":["a"]}"#, "`prefix`"),
+        ("DELETE", "/store/items?user_id=lin", r#"{"namespaces":["a"],"key":"k"}"#, "`namespace`"),
+        ("GET", "/store/items?user_id=lin&namespace=a&key=k&ttl=5", "", "`ttl`"),
         ("POST", "/v1/vector_stores/lin/search", r#"{"query":"x","max_num_results":51}"#, "from 1 to 50"),
         ("POST", "/v1/vector_stores/lin/search", r#"{"query":" "}"#, "query is empty"),
         (
@@ -94,6 +98,15 @@ async fn items_and_vector_searches_have_clear_errors() {
         let answer = String::from_utf8(bytes.to_vec()).unwrap();
         assert_eq!(status, StatusCode::BAD_REQUEST, "{body}: {answer}");
         assert!(answer.contains(expected), "{body}: {answer}");
+    }
+    // Clients of other languages send null for a field that they leave out.
+    for (path, body) in [
+        ("/store/items/search", r#"{"namespace_prefix":null,"filter":null,"limit":null,"offset":null,"query":null}"#),
+        ("/store/namespaces", r#"{"prefix":null,"suffix":null,"max_depth":null,"limit":null,"offset":null}"#),
+    ] {
+        let search = Request::post(format!("{path}?user_id=lin")).header("x-api-key", &key);
+        let response = router.clone().oneshot(search.body(Body::from(body)).unwrap()).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
     }
     // The name of the vector store is the user: another one is out of reach.
     let search = Request::post("/v1/vector_stores/wang/search").header("x-api-key", &key);

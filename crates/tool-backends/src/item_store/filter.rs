@@ -8,35 +8,41 @@ use serde_json::{Map, Value};
 /// The operators of a condition.
 const OPERATORS: [&str; 6] = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"];
 
-/// Checks the operators of a filter.
+/// Checks the operators of a filter, also those below its first level.
 ///
 /// # Errors
-/// `InvalidInput` for an unknown operator.
+/// `InvalidInput` for an unknown operator, and for fields next to operators.
 pub(crate) fn check(filter: &Map<String, Value>) -> Result<()> {
-    let names = filter.values().filter_map(conditions).flat_map(Map::keys);
-    match names.into_iter().find(|name| !OPERATORS.contains(&name.as_str())) {
-        Some(unknown) => {
+    for fields in filter.values().filter_map(Value::as_object) {
+        if !has_operators(fields) {
+            check(fields)?;
+        } else if let Some(unknown) = fields.keys().find(|name| !OPERATORS.contains(&name.as_str())) {
             let known = OPERATORS.join(", ");
-            Err(Error::invalid("item_store", format!("unknown operator {unknown:?}; the operators are {known}")))
+            let message = format!("unknown operator {unknown:?}; the operators are {known}");
+            return Err(Error::invalid("item_store", message));
         }
-        None => Ok(()),
     }
+    Ok(())
 }
 
-/// Returns true if the value meets all conditions.
+/// Returns true if the value meets all conditions. As in LangGraph's own store, an object without operators is a filter
+/// for the object in the value, which may have more fields.
 pub(crate) fn matches(filter: &Map<String, Value>, value: &Map<String, Value>) -> bool {
     filter.iter().all(|(field, condition)| {
         let found = value.get(field).unwrap_or(&Value::Null);
-        match conditions(condition) {
+        match condition.as_object() {
             None => equal(found, condition),
-            Some(conditions) => conditions.iter().all(|(operator, other)| holds(found, operator, other)),
+            Some(operators) if has_operators(operators) => {
+                operators.iter().all(|(operator, other)| holds(found, operator, other))
+            }
+            Some(fields) => found.as_object().is_some_and(|found| matches(fields, found)),
         }
     })
 }
 
-/// Returns the operators of a condition. `None` for a value to compare with.
-fn conditions(condition: &Value) -> Option<&Map<String, Value>> {
-    condition.as_object().filter(|fields| !fields.is_empty() && fields.keys().all(|name| name.starts_with('$')))
+/// Returns true if a condition consists of operators, and not of fields of an object.
+fn has_operators(condition: &Map<String, Value>) -> bool {
+    condition.keys().any(|name| name.starts_with('$'))
 }
 
 fn holds(found: &Value, operator: &str, other: &Value) -> bool {
@@ -77,8 +83,8 @@ mod tests {
 
     #[test]
     fn conditions_are_compared() {
-        let value =
-            object(json!({ "city": "柏林", "score": 5, "id": 653_247_040_368_672_769_i64, "meta": { "a": 1 } }));
+        let meta = json!({ "a": 1, "b": { "c": true, "d": 2 } });
+        let value = object(json!({ "city": "柏林", "score": 5, "id": 653_247_040_368_672_769_i64, "meta": meta }));
         for (filter, expected) in [
             (json!({}), true),
             (json!({ "city": "柏林" }), true),
@@ -94,6 +100,12 @@ mod tests {
             (json!({ "missing": null }), true),
             (json!({ "meta": { "a": 1 } }), true),
             (json!({ "meta": { "a": 2 } }), false),
+            (json!({ "meta": { "a": { "$gt": 0 }, "b": { "c": true } } }), true),
+            (json!({ "meta": { "b": { "c": false } } }), false),
+            (json!({ "meta": { "$eq": { "a": 1 } } }), false),
+            (json!({ "meta": {} }), true),
+            (json!({ "city": {} }), false),
+            (json!({ "missing": {} }), false),
         ] {
             assert_eq!(matches(&object(filter.clone()), &value), expected, "{filter}");
         }
@@ -103,6 +115,9 @@ mod tests {
     fn unknown_operators_are_refused() {
         let error = check(&object(json!({ "score": { "$near": 4 } }))).unwrap_err().to_string();
         assert!(error.contains("\"$near\"") && error.contains("$gte"), "{error}");
-        check(&object(json!({ "score": { "$eq": 4 }, "meta": { "near": 4 } }))).unwrap();
+        for nested in [json!({ "meta": { "a": { "$near": 4 } } }), json!({ "meta": { "$gt": 4, "a": 4 } })] {
+            check(&object(nested)).unwrap_err();
+        }
+        check(&object(json!({ "score": { "$eq": 4 }, "meta": { "near": { "$lt": 4 } } }))).unwrap();
     }
 }

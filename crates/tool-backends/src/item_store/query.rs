@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 pub struct ItemQuery {
     /// The labels that the namespace begins with. Default: none.
     pub namespace_prefix: Vec<String>,
-    /// Conditions on fields of the value: a value that the field equals, or an object with `$eq`, `$ne`, `$gt`, `$gte`,
-    /// `$lt` or `$lte`. Default: none.
+    /// Conditions on fields of the value: a value that the field equals, an object with `$eq`, `$ne`, `$gt`, `$gte`,
+    /// `$lt` or `$lte`, or conditions on the fields of an object. Default: none.
     pub filter: Option<Map<String, Value>>,
     /// Maximum number of items, at most [`MAX_LIMIT`](Self::MAX_LIMIT). Default: 10.
     pub limit: usize,

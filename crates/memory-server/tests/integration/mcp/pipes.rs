@@ -48,6 +48,39 @@ async fn pipes_without_handshake() {
 }
 
 #[tokio::test]
+async fn lines_that_are_no_messages_are_answered() {
+    let engine = engine().await;
+    let (client, server) = tokio::io::duplex(1 << 16);
+    let (input, output) = tokio::io::split(server);
+    let serving = tokio::spawn(Mcp::new(engine).serve(Access::tenant("me", "default").unwrap(), input, output));
+    let (reading, mut writing) = tokio::io::split(client);
+    let mut lines = BufReader::new(reading).lines();
+    let mut ask = async |line: &str| -> Value {
+        writing.write_all(format!("\n{line}\n").as_bytes()).await.unwrap();
+        serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap()
+    };
+    for (line, code) in [
+        ("walnuts", -32700),
+        ("{\"jsonrpc\":\"2.0\"", -32700),
+        ("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", -32600),
+        ("{\"jsonrpc\":\"2.0\",\"id\":2.5,\"method\":\"ping\"}", -32600),
+        ("{\"jsonrpc\":\"1.0\",\"id\":2,\"method\":\"ping\"}", -32600),
+        ("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":[]}", -32600),
+    ] {
+        let answer = ask(line).await;
+        assert_eq!(
+            (answer.get("id"), &answer["error"]["code"]),
+            (Some(&Value::Null), &json!(code)),
+            "{line}: {answer}"
+        );
+    }
+    let answer = ask(&rpc("server/discover", modern(json!({})))).await;
+    assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
+    drop((lines, writing));
+    serving.await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn k13_pipes_are_limited_to_the_session() {
     let engine = engine().await;
     let lin = Scope::user("lin").unwrap();

@@ -95,4 +95,7 @@ async fn scenes_are_completed() {
         let (_, answer) = send(&router, request("/mcp", &[], rpc("completion/complete", params))).await;
         assert_eq!(answer["result"]["completion"]["values"], expected, "{answer}");
     }
+    let params = json!({ "ref": { "type": "ref/prompt", "name": "recite" }, "argument": { "name": "x", "value": "" } });
+    let (_, answer) = send(&router, request("/mcp", &[], rpc("completion/complete", params))).await;
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }

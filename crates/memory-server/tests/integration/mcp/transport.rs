@@ -102,6 +102,27 @@ async fn malformed_requests_are_refused() {
     call(&router, "/mcp", "search_memory", json!({ "query": "still there" })).await;
 }
 
+#[tokio::test]
+async fn invalid_parameters_differ_from_unknown_methods() {
+    let router = mcp_router(&engine().await, open());
+    for (method, params, reason) in [
+        ("tools/call", json!({}), "`name`"),
+        ("tools/call", json!({ "name": "search_memory", "arguments": ["walnuts"] }), "sequence"),
+        ("resources/read", json!({}), "`uri`"),
+        ("prompts/get", json!({ "name": 5 }), "integer"),
+        ("completion/complete", json!({}), "`ref`"),
+        ("initialize", json!({}), "`protocolVersion`"),
+        ("tools/list", json!({ "cursor": "MTA" }), "cursor"),
+        ("resources/list", json!({ "cursor": 5 }), "integer"),
+    ] {
+        let (_, answer) = send(&router, request("/mcp", &[], rpc(method, params))).await;
+        assert_eq!(answer["error"]["code"], -32602, "{method}: {answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains(reason), "{method}: {answer}");
+    }
+    let (_, answer) = send(&router, request("/mcp", &[], rpc("tools/burn", json!({})))).await;
+    assert_eq!(answer["error"]["code"], -32601, "{answer}");
+}
+
 /// Arbitrary JSON values, many of them almost valid.
 fn anything() -> impl Strategy<Value = Value> {
     let almost_valid = [
