@@ -1,6 +1,6 @@
 //! The trait of embedders.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, MultiVector, Result, enum_names};
@@ -135,17 +135,40 @@ enum_names! {
     }
 }
 
-memory_engine_core::forward! {
-    #[async_trait]
-    impl Embedder {
-        fn space(&self) -> &EmbeddingSpace;
-        fn max_batch(&self) -> usize;
-        fn semantic_weight(&self) -> f64;
-        fn score_floor(&self) -> f64;
-        fn scale(&self, query: &str) -> Scale;
-        fn unrelated(&self, query: &str, text: &str) -> f64;
-        async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>>;
-        async fn embed_with_tokens(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<TextEncoding>>;
-        fn static_tokens(&self, text: &str) -> Option<MultiVector>;
-    }
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: Embedder + ?Sized> Embedder for $pointer<T> {
+            fn space(&self) -> &EmbeddingSpace {
+                (**self).space()
+            }
+            fn max_batch(&self) -> usize {
+                (**self).max_batch()
+            }
+            fn semantic_weight(&self) -> f64 {
+                (**self).semantic_weight()
+            }
+            fn score_floor(&self) -> f64 {
+                (**self).score_floor()
+            }
+            fn scale(&self, query: &str) -> Scale {
+                (**self).scale(query)
+            }
+            fn unrelated(&self, query: &str, text: &str) -> f64 {
+                (**self).unrelated(query, text)
+            }
+            async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
+                (**self).embed(texts, purpose).await
+            }
+            async fn embed_with_tokens(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<TextEncoding>> {
+                (**self).embed_with_tokens(texts, purpose).await
+            }
+            fn static_tokens(&self, text: &str) -> Option<MultiVector> {
+                (**self).static_tokens(text)
+            }
+        }
+    )*};
 }
+
+forward!(Arc, Box);

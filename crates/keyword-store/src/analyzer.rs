@@ -13,7 +13,10 @@ mod syllabic;
 mod word;
 mod words;
 
-use std::{fmt::Debug, sync::LazyLock};
+use std::{
+    fmt::Debug,
+    sync::{Arc, LazyLock},
+};
 
 use memory_engine_core::{Terms, text};
 use rustc_hash::FxHashMap;
@@ -37,13 +40,24 @@ pub trait Analyzer: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn Analyzer) = |_| {};
 
-memory_engine_core::forward! {
-    impl Analyzer {
-        fn fingerprint(&self) -> &str;
-        fn document(&self, text: &str) -> Terms;
-        fn query(&self, text: &str) -> Vec<Clause>;
-    }
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: Analyzer + ?Sized> Analyzer for $pointer<T> {
+            fn fingerprint(&self) -> &str {
+                (**self).fingerprint()
+            }
+            fn document(&self, text: &str) -> Terms {
+                (**self).document(text)
+            }
+            fn query(&self, text: &str) -> Vec<Clause> {
+                (**self).query(text)
+            }
+        }
+    )*};
 }
+
+forward!(Arc, Box);
 
 /// The analyzer for Chinese and English, also both in one sentence.
 ///

@@ -142,19 +142,38 @@ impl Clause {
     }
 }
 
-memory_engine_core::forward! {
-    #[async_trait]
-    impl KeywordStore {
-        async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()>;
-        async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64>;
-        async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>>;
-        async fn search_records(&self, scope: &Scope, query: &KeywordQuery) -> Result<Option<Vec<FoundRecord>>>;
-        async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>>;
-        async fn records_with_terms(
-            &self,
-            scope: &Scope,
-            ids: &[RecordId]
-        ) -> Result<Option<Vec<Option<RecordWithTerms>>>>;
-        async fn warm_up(&self) -> Result<()>;
-    }
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: KeywordStore + ?Sized> KeywordStore for $pointer<T> {
+            async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
+                (**self).upsert(scope, entries).await
+            }
+            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+                (**self).delete(scope, ids).await
+            }
+            async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
+                (**self).search(scope, query).await
+            }
+            async fn search_records(&self, scope: &Scope, query: &KeywordQuery) -> Result<Option<Vec<FoundRecord>>> {
+                (**self).search_records(scope, query).await
+            }
+            async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
+                (**self).terms(scope, ids).await
+            }
+            async fn records_with_terms(
+                &self,
+                scope: &Scope,
+                ids: &[RecordId],
+            ) -> Result<Option<Vec<Option<RecordWithTerms>>>> {
+                (**self).records_with_terms(scope, ids).await
+            }
+            async fn warm_up(&self) -> Result<()> {
+                (**self).warm_up().await
+            }
+        }
+    )*};
 }
+
+forward!(Arc, Box);

@@ -1,6 +1,6 @@
 //! The trait of chat models.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::Result;
@@ -37,11 +37,22 @@ pub trait ChatModel: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn ChatModel) = |_| {};
 
-memory_engine_core::forward! {
-    #[async_trait]
-    impl ChatModel {
-        fn name(&self) -> &str;
-        async fn complete(&self, request: &ChatRequest) -> Result<ChatReply>;
-        async fn stream(&self, request: &ChatRequest) -> Result<ChatStream>;
-    }
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: ChatModel + ?Sized> ChatModel for $pointer<T> {
+            fn name(&self) -> &str {
+                (**self).name()
+            }
+            async fn complete(&self, request: &ChatRequest) -> Result<ChatReply> {
+                (**self).complete(request).await
+            }
+            async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
+                (**self).stream(request).await
+            }
+        }
+    )*};
 }
+
+forward!(Arc, Box);

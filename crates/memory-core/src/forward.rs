@@ -18,103 +18,103 @@ use crate::{
     time::{Clock, Timestamp},
 };
 
-/// Implements a contract for `Arc` and `Box` of an implementation, from the signatures of its methods:
-///
-/// ```ignore
-/// memory_engine_core::forward! {
-///     #[async_trait]
-///     impl Reranker {
-///         async fn rerank(&self, question: &str, candidates: &[&str]) -> Result<Vec<Score>>;
-///     }
-/// }
-/// ```
-///
-/// `clippy` refuses a list without one of the methods, even if it has a default. That lint ignores code of macros of
-/// other crates, so the token `impl` has to be the caller's.
-#[doc(hidden)]
-#[macro_export]
 macro_rules! forward {
-    (#[$attribute:meta] $impl:tt $trait:ident { $($methods:tt)+ }) => {
-        $crate::forward! { @methods [[#[$attribute]] $impl $trait] [] $($methods)+ }
-    };
-    (@methods $head:tt [$($done:tt)*]
-        async fn $name:ident(&self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?; $($rest:tt)*
-    ) => {
-        $crate::forward! { @methods $head [
-            $($done)*
-            async fn $name(&self $(, $argument: $type)*) $(-> $result)? {
-                (**self).$name($($argument),*).await
-            }
-        ] $($rest)* }
-    };
-    (@methods $head:tt [$($done:tt)*]
-        fn $name:ident(&self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?; $($rest:tt)*
-    ) => {
-        $crate::forward! { @methods $head [
-            $($done)*
-            fn $name(&self $(, $argument: $type)*) $(-> $result)? {
-                (**self).$name($($argument),*)
-            }
-        ] $($rest)* }
-    };
-    (@methods [[$($attributes:tt)*] $impl:tt $trait:ident] [$($methods:tt)*]) => {
-        $($attributes)*
+    ($($pointer:ident),*) => {$(
         #[deny(clippy::missing_trait_methods)]
-        $impl<T: $trait + ?Sized> $trait for ::std::sync::Arc<T> {
-            $($methods)*
+        impl<T: Clock + ?Sized> Clock for $pointer<T> {
+            fn now(&self) -> Timestamp {
+                (**self).now()
+            }
         }
 
-        $($attributes)*
+        #[async_trait]
         #[deny(clippy::missing_trait_methods)]
-        $impl<T: $trait + ?Sized> $trait for ::std::boxed::Box<T> {
-            $($methods)*
+        impl<T: RecordStore + ?Sized> RecordStore for $pointer<T> {
+            async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
+                (**self).put(scope, writes).await
+            }
+            async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
+                (**self).get(scope, ids).await
+            }
+            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
+                (**self).delete(scope, ids).await
+            }
+            async fn delete_unreachable(&self, scope: &Scope) -> Result<DeletionReport> {
+                (**self).delete_unreachable(scope).await
+            }
+            async fn raw_rows(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<serde_json::Value>> {
+                (**self).raw_rows(scope, ids).await
+            }
+            async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
+                (**self).scan(scope, query).await
+            }
+            async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+                (**self).derived(scope, ids).await
+            }
+            async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
+                (**self).adjacent(scope, ids).await
+            }
+            async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+                (**self).record_groups(scope).await
+            }
+            async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
+                (**self).period_counts(scope, periods).await
+            }
+            async fn stats(&self, scope: &Scope) -> Result<Stats> {
+                (**self).stats(scope).await
+            }
+            async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
+                (**self).tombstones(scope, after, limit).await
+            }
+            async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+                (**self).import_tombstones(scope, tombstones).await
+            }
+            async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>> {
+                (**self).expired(now, limit).await
+            }
+            async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+                (**self).remove_tombstones(scope, ids).await
+            }
+            fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
+                (**self).audit_log()
+            }
+            async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport> {
+                (**self).find_residue(probes).await
+            }
+            async fn close(&self) {
+                (**self).close().await;
+            }
         }
-    };
-    ($impl:tt $trait:ident { $($methods:tt)+ }) => {
-        $crate::forward! { @methods [[] $impl $trait] [] $($methods)+ }
-    };
+
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: JobQueue + ?Sized> JobQueue for $pointer<T> {
+            async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+                (**self).claim(job, limit, lease).await
+            }
+            async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+                (**self).extend_lease(pending, lease).await
+            }
+            async fn release(&self, pending: &[Pending]) -> Result<()> {
+                (**self).release(pending).await
+            }
+            async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
+                (**self).complete(done).await
+            }
+            async fn fail(&self, failures: &[Failure]) -> Result<()> {
+                (**self).fail(failures).await
+            }
+            async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
+                (**self).failures(scope, limit).await
+            }
+            async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
+                (**self).enqueue(scope, ids, job).await
+            }
+            async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
+                (**self).requeue(scope, job).await
+            }
+        }
+    )*};
 }
 
-crate::forward! {
-    impl Clock {
-        fn now(&self) -> Timestamp;
-    }
-}
-
-crate::forward! {
-    #[async_trait]
-    impl RecordStore {
-        async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>>;
-        async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>>;
-        async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport>;
-        async fn delete_unreachable(&self, scope: &Scope) -> Result<DeletionReport>;
-        async fn raw_rows(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<serde_json::Value>>;
-        async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page>;
-        async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>>;
-        async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>>;
-        async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>>;
-        async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>>;
-        async fn stats(&self, scope: &Scope) -> Result<Stats>;
-        async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>>;
-        async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64>;
-        async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>>;
-        async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64>;
-        fn audit_log(&self) -> Option<Arc<dyn AuditLog>>;
-        async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport>;
-        async fn close(&self);
-    }
-}
-
-crate::forward! {
-    #[async_trait]
-    impl JobQueue {
-        async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>>;
-        async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()>;
-        async fn release(&self, pending: &[Pending]) -> Result<()>;
-        async fn complete(&self, done: &[Done]) -> Result<Vec<bool>>;
-        async fn fail(&self, failures: &[Failure]) -> Result<()>;
-        async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>>;
-        async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64>;
-        async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64>;
-    }
-}
+forward!(Arc, Box);

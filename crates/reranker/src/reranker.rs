@@ -1,6 +1,6 @@
 //! The contract of rerankers.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::{Result, Score};
@@ -21,9 +21,16 @@ pub trait Reranker: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn Reranker) = |_| {};
 
-memory_engine_core::forward! {
-    #[async_trait]
-    impl Reranker {
-        async fn rerank(&self, question: &str, candidates: &[&str]) -> Result<Vec<Score>>;
-    }
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: Reranker + ?Sized> Reranker for $pointer<T> {
+            async fn rerank(&self, question: &str, candidates: &[&str]) -> Result<Vec<Score>> {
+                (**self).rerank(question, candidates).await
+            }
+        }
+    )*};
 }
+
+forward!(Arc, Box);

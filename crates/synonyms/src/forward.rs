@@ -1,5 +1,7 @@
 //! Implements each trait `T` for `Arc<T>` and `Box<T>` too.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use memory_engine_core::{Result, Scope};
 
@@ -9,15 +11,34 @@ use crate::{
     store::{ApplicableGroups, SynonymStore},
 };
 
-memory_engine_core::forward! {
-    #[async_trait]
-    impl SynonymStore {
-        async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>>;
-        async fn applicable_groups(&self, scope: &Scope) -> Result<ApplicableGroups>;
-        async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()>;
-        async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64>;
-        async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>>;
-        async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()>;
-        async fn clear(&self, scope: &Scope) -> Result<u64>;
-    }
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: SynonymStore + ?Sized> SynonymStore for $pointer<T> {
+            async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
+                (**self).list(scope).await
+            }
+            async fn applicable_groups(&self, scope: &Scope) -> Result<ApplicableGroups> {
+                (**self).applicable_groups(scope).await
+            }
+            async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
+                (**self).put(scope, groups).await
+            }
+            async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
+                (**self).remove(scope, terms).await
+            }
+            async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>> {
+                (**self).verdicts(scope).await
+            }
+            async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()> {
+                (**self).judge(scope, verdicts).await
+            }
+            async fn clear(&self, scope: &Scope) -> Result<u64> {
+                (**self).clear(scope).await
+            }
+        }
+    )*};
 }
+
+forward!(Arc, Box);

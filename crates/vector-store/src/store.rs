@@ -123,19 +123,40 @@ impl VectorQuery {
     }
 }
 
-memory_engine_core::forward! {
-    #[async_trait]
-    impl VectorStore {
-        fn space(&self) -> &EmbeddingSpace;
-        async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()>;
-        async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64>;
-        async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>>;
-        async fn search_records(&self, scope: &Scope, query: &VectorQuery) -> Result<Option<Vec<FoundRecord>>>;
-        async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>>;
-        async fn warm_up(&self) -> Result<()>;
-        fn embedding_versions(&self) -> Option<&dyn EmbeddingVersionStore>;
-    }
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: VectorStore + ?Sized> VectorStore for $pointer<T> {
+            fn space(&self) -> &EmbeddingSpace {
+                (**self).space()
+            }
+            async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
+                (**self).upsert(scope, entries).await
+            }
+            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+                (**self).delete(scope, ids).await
+            }
+            async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
+                (**self).search(scope, query).await
+            }
+            async fn search_records(&self, scope: &Scope, query: &VectorQuery) -> Result<Option<Vec<FoundRecord>>> {
+                (**self).search_records(scope, query).await
+            }
+            async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {
+                (**self).token_vectors(scope, ids).await
+            }
+            async fn warm_up(&self) -> Result<()> {
+                (**self).warm_up().await
+            }
+            fn embedding_versions(&self) -> Option<&dyn EmbeddingVersionStore> {
+                (**self).embedding_versions()
+            }
+        }
+    )*};
 }
+
+forward!(Arc, Box);
 
 /// A vector store that can hold a second version of the vectors, in another space, next to the serving one.
 ///

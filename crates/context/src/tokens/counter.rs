@@ -1,6 +1,6 @@
 //! The contract of a token counter.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::Arc};
 
 /// Counts the tokens of a text.
 ///
@@ -16,9 +16,18 @@ pub trait TokenCounter: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn TokenCounter) = |_| {};
 
-memory_engine_core::forward! {
-    impl TokenCounter {
-        fn name(&self) -> &str;
-        fn count(&self, text: &str) -> usize;
-    }
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: TokenCounter + ?Sized> TokenCounter for $pointer<T> {
+            fn name(&self) -> &str {
+                (**self).name()
+            }
+            fn count(&self, text: &str) -> usize {
+                (**self).count(text)
+            }
+        }
+    )*};
 }
+
+forward!(Arc, Box);

@@ -1,6 +1,6 @@
 //! The contract of fact extraction, and its result.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::{Error, Locale, Record, Result};
@@ -38,9 +38,16 @@ pub trait FactExtractor: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn FactExtractor) = |_| {};
 
-memory_engine_core::forward! {
-    #[async_trait]
-    impl FactExtractor {
-        async fn extract(&self, turns: &[Record], locale: &Locale) -> Result<Facts>;
-    }
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: FactExtractor + ?Sized> FactExtractor for $pointer<T> {
+            async fn extract(&self, turns: &[Record], locale: &Locale) -> Result<Facts> {
+                (**self).extract(turns, locale).await
+            }
+        }
+    )*};
 }
+
+forward!(Arc, Box);

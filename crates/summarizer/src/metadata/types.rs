@@ -1,6 +1,6 @@
 //! The metadata of a turn, and the contract of its extraction.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::{Error, Record, Result};
@@ -75,9 +75,16 @@ pub trait MetadataExtractor: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn MetadataExtractor) = |_| {};
 
-memory_engine_core::forward! {
-    #[async_trait]
-    impl MetadataExtractor {
-        async fn extract(&self, turns: &[Record]) -> Result<Described>;
-    }
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: MetadataExtractor + ?Sized> MetadataExtractor for $pointer<T> {
+            async fn extract(&self, turns: &[Record]) -> Result<Described> {
+                (**self).extract(turns).await
+            }
+        }
+    )*};
 }
+
+forward!(Arc, Box);

@@ -1,6 +1,6 @@
 //! The contract of profile writers.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
@@ -58,9 +58,16 @@ pub trait ProfileSummarizer: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn ProfileSummarizer) = |_| {};
 
-memory_engine_core::forward! {
-    #[async_trait]
-    impl ProfileSummarizer {
-        async fn summarize(&self, observed: &Observed<'_>) -> Result<Profile>;
-    }
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: ProfileSummarizer + ?Sized> ProfileSummarizer for $pointer<T> {
+            async fn summarize(&self, observed: &Observed<'_>) -> Result<Profile> {
+                (**self).summarize(observed).await
+            }
+        }
+    )*};
 }
+
+forward!(Arc, Box);

@@ -1,6 +1,6 @@
 //! A summary, and the contract of summarizers.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
@@ -91,9 +91,16 @@ pub trait Summarizer: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn Summarizer) = |_| {};
 
-memory_engine_core::forward! {
-    #[async_trait]
-    impl Summarizer {
-        async fn summarize(&self, turns: &[Record], request: &SummaryRequest) -> Result<Summary>;
-    }
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: Summarizer + ?Sized> Summarizer for $pointer<T> {
+            async fn summarize(&self, turns: &[Record], request: &SummaryRequest) -> Result<Summary> {
+                (**self).summarize(turns, request).await
+            }
+        }
+    )*};
 }
+
+forward!(Arc, Box);
