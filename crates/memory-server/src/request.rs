@@ -1,13 +1,18 @@
 //! Reading requests: the owner that they name, the parameters of their URL, and their JSON bodies.
 
+#[cfg(any(feature = "debug", feature = "deletions"))]
 use axum::{
     Json,
-    extract::{FromRequest, FromRequestParts, Query, Request},
+    extract::{FromRequest, Request},
+};
+use axum::{
+    extract::{FromRequestParts, Query},
     http::{Uri, request::Parts},
 };
 use memory_engine::{RecordId, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
+#[cfg(any(feature = "debug", feature = "deletions"))]
 use serde_json::{Map, Value};
 
 use crate::{
