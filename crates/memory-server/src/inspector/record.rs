@@ -4,6 +4,9 @@ use memory_engine::{Record, RecordId, enrichment::fact_keys, history::Edit};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// Maximum number of sources whose ids are listed.
+const MAX_LISTED_SOURCES: usize = 20;
+
 /// A record as the views of the inspector show it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct RecordView {
@@ -29,6 +32,8 @@ pub(super) struct RecordView {
     scene: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     topic: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
     pinned: bool,
     /// From 0 to 1.
     importance: f64,
@@ -47,6 +52,10 @@ pub(super) struct RecordView {
     superseded_by: Option<String>,
     /// Number of records that it was derived from.
     sources: usize,
+    /// The ids of the first 20 of them.
+    #[schemars(with = "Vec<String>")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    derived_from: Vec<RecordId>,
     /// Number of former texts.
     edits: usize,
 }
@@ -69,6 +78,7 @@ impl RecordView {
             text: record.text.clone(),
             scene: record.scene.clone(),
             topic: record.topic.clone(),
+            tags: record.tags.clone(),
             pinned: record.pinned,
             importance: record.importance,
             confidence: record.confidence,
@@ -79,6 +89,7 @@ impl RecordView {
             expires_at: record.expires_at.map(|time| time.to_string()),
             superseded_by: superseded_by.map(str::to_owned),
             sources: record.derived_from.len(),
+            derived_from: record.derived_from.iter().take(MAX_LISTED_SOURCES).copied().collect(),
             edits: Edit::all_of(record).len(),
         }
     }

@@ -4,17 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use axum::{Json, extract::State};
 use memory_engine::{
-    Cursor, Field, Filter, Kind, MemoryEngine, Op, Page, Record, RecordId, ScanQuery, Scope, State as RecordState,
-    Timestamp, Trust,
+    Cursor, Field, Filter, Kind, MemoryEngine, Op, Record, RecordId, ScanQuery, Scope, State as RecordState, Timestamp,
+    Trust,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{InspectorState, query::Scoped, record::RecordView};
-use crate::{fault::Fault, request::check_limit};
+use crate::{
+    fault::Fault,
+    request::{check_limit, non_empty},
+};
 
 const MAX_LIMIT: usize = 200;
 const DEFAULT_LIMIT: usize = 50;
+/// Number of records that are read at a time, and maximum number of such reads, to find those that contain a text.
+const TEXT_READ_ROWS: usize = 500;
+const MAX_TEXT_READS: usize = 40;
 /// The kinds of ledgers begin with `ledger/`: they are at least the first text and less than the second, because `0` is
 /// the character after `/`.
 const LEDGER_KINDS: [&str; 2] = ["ledger/", "ledger0"];
@@ -35,6 +41,17 @@ pub(super) struct TimelineParams {
     as_of: String,
     /// Only records of this kind, such as `turn`. Default: all that were not derived from others.
     kind: String,
+    /// Only records in this scene.
+    scene: String,
+    /// Only records with this tag.
+    tag: String,
+    /// Only records at this time or later, in the form of `from`.
+    since: String,
+    /// Only records before this time, in the form of `from`.
+    until: String,
+    /// Only records whose text contains this one. Case does not matter. A page may then have fewer entries than `limit`
+    /// although others follow.
+    text: String,
     /// False to leave out retracted and superseded records. Default: true.
     inactive: Option<bool>,
     /// Maximum number of entries, from 1 to 200. Default: 50.
@@ -81,10 +98,7 @@ pub(super) async fn show_timeline(
     let as_of = params.time(&params.as_of, engine)?;
     let query = params.query(engine)?;
     engine.audit().log_export(&scope, "inspector.timeline").await?;
-    let Page { records, next, .. } = match as_of {
-        Some(time) => engine.history().as_of(time).scan(&scope, &query).await?,
-        None => engine.history().timeline(&scope, &query).await?,
-    };
+    let (records, next) = read_records(engine, &scope, query, &params.text, as_of).await?;
     let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
     let mut derived = derived_records(engine, &scope, &ids, as_of).await?;
     if params.hides_inactive() {
@@ -103,6 +117,40 @@ pub(super) async fn show_timeline(
         first_cursor,
         next_cursor: next.map(|cursor| cursor.to_string()),
     }))
+}
+
+/// Returns the records of a page whose text contains `text`, and the position after which others follow. No store can
+/// compare parts of a text, so that all records of the scope are read for them, as far as the page needs them.
+async fn read_records(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    mut query: ScanQuery,
+    text: &str,
+    as_of: Option<Timestamp>,
+) -> Result<(Vec<Record>, Option<Cursor>), Fault> {
+    let text = text.trim().to_lowercase();
+    let limit = query.limit;
+    let reads = if text.is_empty() { 1 } else { MAX_TEXT_READS };
+    if reads > 1 {
+        query.limit = TEXT_READ_ROWS;
+    }
+    let mut found: Vec<Record> = Vec::new();
+    for _ in 0..reads {
+        let page = match as_of {
+            Some(time) => engine.history().as_of(time).scan(scope, &query).await?,
+            None => engine.history().timeline(scope, &query).await?,
+        };
+        query.after = page.next;
+        found.extend(page.records.into_iter().filter(|record| record.text.to_lowercase().contains(&text)));
+        if found.len() > limit || query.after.is_none() {
+            break;
+        }
+    }
+    if found.len() > limit {
+        found.truncate(limit);
+        query.after = found.last().map(Cursor::at);
+    }
+    Ok((found, query.after))
 }
 
 /// Returns the records that were derived from these, at any address of the user, without chunks and ledgers.
@@ -148,7 +196,7 @@ impl TimelineParams {
             TimelineOrder::Oldest => ScanQuery::oldest(limit),
         };
         query.after = self.start(engine)?;
-        Ok(query.with_filter(self.filter()))
+        Ok(query.with_filter(self.filter(engine)?))
     }
 
     /// Returns the position after which the page begins.
@@ -163,7 +211,7 @@ impl TimelineParams {
         }
     }
 
-    fn filter(&self) -> Filter {
+    fn filter(&self, engine: &MemoryEngine) -> Result<Filter, Fault> {
         let kind = self.kind.trim();
         let mut filter = if kind.is_empty() {
             let [first, end] = LEDGER_KINDS;
@@ -174,11 +222,21 @@ impl TimelineParams {
         } else {
             Filter::eq(Field::Kind, kind)
         };
+        for (field, value) in [(Field::Scene, &self.scene), (Field::Tags, &self.tag)] {
+            if let Some(value) = non_empty(value) {
+                filter = filter.and(Filter::eq(field, value));
+            }
+        }
+        for (op, time) in [(Op::Ge, &self.since), (Op::Lt, &self.until)] {
+            if let Some(time) = self.time(time, engine)? {
+                filter = filter.and(Filter::compare(Field::OccurredAt, op, time));
+            }
+        }
         if self.hides_inactive() {
             let current = [RecordState::Active, RecordState::Pending];
             filter = filter.and(Filter::In(Field::State, current.map(|state| state.as_str().into()).to_vec()));
         }
-        filter
+        Ok(filter)
     }
 
     fn hides_inactive(&self) -> bool {
