@@ -3,17 +3,19 @@
 import { html, render, useEffect, useId, useRef, useState } from './lib/ui.js';
 import { LANGUAGES, setLanguage, useLanguage, useTexts } from './lib/texts.js';
 import { navigate, routeTo, useRoute } from './lib/route.js';
-import { onKeyRefused, onWritten, storeKey, storedKey, useGet, useReloadOnReturn } from './lib/api.js';
+import { onKeyRefused, storeKey, storedKey, useGet } from './lib/api.js';
 import { OWNER_NAMES, ownerOf, sessionNames } from './lib/owner.js';
 import { formatDate } from './lib/format.js';
 import { MemoryName, Notice } from './lib/components.js';
 import { Keys } from './lib/keys.js';
+import { useCounts } from './lib/live.js';
 import { THEMES, setTheme, theme } from './lib/theme.js';
 
 const texts = {
   en: {
     about: 'What it knows', conversations: 'Conversations',
-    overview: 'Overview', timeline: 'Timeline', search: 'Search', facts: 'Facts', graph: 'Graph',
+    memories: 'Memories', record: 'Memory', audit: 'Audit log', server: 'Server and keys',
+    overview: 'Overview', search: 'Search', facts: 'Facts', graph: 'Graph',
     context: 'Context preview', companion: 'Companion', undo: 'Undo', deletion: 'Deletion', operations: 'Operations',
     views: 'Views', skip: 'Skip to content', inspector: 'Memory inspector', owner: 'Owner of the memories',
     user_id: 'User', agent_id: 'Agent', session_id: 'Session', branch: 'Branch', all: 'All', language: 'Language',
@@ -26,8 +28,8 @@ const texts = {
     broken: 'The view could not be loaded. Is the server still running? Reload the page to try again.',
   },
   zh: {
-    about: '它知道什么', conversations: '对话', overview: '概览',
-    timeline: '时间线', search: '检索', facts: '事实', graph: '关系图', context: '上下文预览',
+    about: '它知道什么', conversations: '对话', overview: '概览', memories: '记忆', record: '记忆详情', audit: '审计日志',
+    server: '服务器与密钥', search: '检索', facts: '事实', graph: '关系图', context: '上下文预览',
     companion: '陪伴', undo: '撤销', deletion: '删除', operations: '运行状况', views: '视图', skip: '跳到内容',
     inspector: '记忆检查器', owner: '记忆的所有者', user_id: '用户', agent_id: '智能体', session_id: '会话', branch: '分支',
     all: '全部', language: '语言', forgetKey: '清除密钥', keyTitle: '此服务器需要密钥', key: '密钥', open: '打开',
@@ -40,9 +42,12 @@ const texts = {
 
 /** The views in the order of the navigation. Each is a module whose default export is a component. */
 const VIEWS = [
-  'about', 'conversations', 'search', 'timeline', 'facts', 'graph', 'context', 'companion', 'undo', 'deletion',
-  'overview', 'operations',
+  'about', 'conversations', 'memories', 'search', 'facts', 'graph', 'context', 'companion', 'undo', 'deletion',
+  'overview', 'operations', 'audit', 'server',
 ];
+/** Views without an entry in the navigation, each with the entry that it belongs to. */
+const INNER_VIEWS = { record: 'memories' };
+const isView = (name) => VIEWS.includes(name) || name in INNER_VIEWS;
 /** Characters of a name in a list from which the owner is chosen. */
 const MAX_OPTION_CHARACTERS = 60;
 const modules = {};
@@ -62,7 +67,7 @@ function App() {
   const users = useGet('/api/inspector/users');
   useEffect(() => onKeyRefused(() => setRefused(true)), []);
   useEffect(() => {
-    const name = VIEWS.includes(route.view) ? t(route.view) : t('inspector');
+    const name = isView(route.view) ? t(route.view) : t('inspector');
     document.title = `${name} · memory-engine`;
   });
   // On a narrow screen the navigation is wider than the screen.
@@ -93,21 +98,16 @@ function App() {
     </header>
     <nav class="views" aria-label=${t('views')} ref=${nav}>${VIEWS.map((view) => html`
       <a key=${view} href=${routeTo(view, ownerOf(route.params))}
-        aria-current=${view === route.view ? 'page' : null}><span class="view-name">${t(view)}</span>
+        aria-current=${view === (INNER_VIEWS[route.view] ?? route.view) ? 'page' : null}>
+        <span class="view-name">${t(view)}</span>
         ${view === 'about' && users.data && html`<${WaitingCount} owner=${owner} />`}</a>`)}</nav>
     <main id="main" tabindex="-1"><${CurrentView} route=${route} owner=${owner} users=${users} /></main>`;
 }
 
-/**
- * Number of memories of the user that wait for a review, for the navigation. It is read from the overview, because a
- * list of them would be an export in the audit log.
- */
+/** Number of memories of the user that wait for a review, for the navigation. */
 function WaitingCount({ owner }) {
   const t = useTexts(texts);
-  const read = useGet('/api/inspector/overview', { user_id: owner.user_id });
-  useEffect(() => onWritten(read.reload), [read.reload]);
-  useReloadOnReturn(read.reload);
-  const count = read.data?.totals.states.pending ?? 0;
+  const count = useCounts(owner)?.states.pending ?? 0;
   if (count === 0) return null;
   return html` <span class="count" title=${t('waiting', { count })}><span aria-hidden="true">${count}</span>
     <span class="visually-hidden">${t('waiting', { count })}</span></span>`;
@@ -146,7 +146,7 @@ function CurrentView({ route, owner, users }) {
   const [loaded, setLoaded] = useState({ name: null });
   useEffect(() => {
     let isCurrent = true;
-    if (!VIEWS.includes(route.view)) return undefined;
+    if (!isView(route.view)) return undefined;
     loadView(route.view).then(
       (component) => isCurrent && setLoaded({ name: route.view, component }),
       (error) => isCurrent && setLoaded({ name: route.view, error }),
@@ -155,7 +155,7 @@ function CurrentView({ route, owner, users }) {
       isCurrent = false;
     };
   }, [route.view]);
-  if (!VIEWS.includes(route.view)) return html`<${Notice} tone="warn">${t('unknown')}<//>`;
+  if (!isView(route.view)) return html`<${Notice} tone="warn">${t('unknown')}<//>`;
   const heading = html`<h1>${t(route.view)}</h1>`;
   if (loaded.name !== route.view) return heading;
   if (loaded.error) return html`${heading}<${Notice} tone="error">${t('broken')}<//>`;

@@ -54,8 +54,8 @@ def check_chat(browser):
     allergy = bubbles.filter(has_text="peanuts").first
     allergy.locator(".learned a").first.click()
     inspector.settle()
-    assert page.locator("h1").inner_text() == "Facts"
-    assert "peanuts" in page.locator(".split-detail .fact-heading").inner_text()
+    assert page.locator("h1").inner_text() == "Memory"
+    assert "peanuts" in page.locator(".fact-heading").inner_text()
     page.go_back()
     inspector.settle()
     page.get_by_role("link", name="All conversations").click()
@@ -138,7 +138,7 @@ def check_owners(browser):
     assert sorted(shown) == sorted(one["session_id"] for one in sessions("anna"))
     own.page.get_by_role("link", name="outside of conversations").click()
     own.settle()
-    assert own.page.locator("h1").inner_text() == "Timeline" and own.page.locator(".turn").count() > 5
+    assert own.page.locator("h1").inner_text() == "Memories" and own.page.locator(".turn").count() > 5
     empty = browser.open("conversations", user_id="nobody", language="zh")
     assert empty.page.get_by_text("还没有对话").is_visible()
 

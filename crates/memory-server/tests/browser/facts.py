@@ -1,4 +1,4 @@
-"""Facts: the list with its filters, a fact with its history and sources, and every action on it."""
+"""Facts: the list with its filters, the page of a fact with its history and sources, and every action on it."""
 
 from support.api import request
 from support.page import KEY_ANNA, KEY_LIN, KEYED_URL, Browser
@@ -20,7 +20,7 @@ def the_fact(query, value):
 
 
 def shown_values(page):
-    return page.locator(".split-list .fact-link").all_inner_texts()
+    return page.locator(".fact-subject .fact-link").all_inner_texts()
 
 
 def check_list(browser):
@@ -70,7 +70,7 @@ def check_history(browser):
     page.get_by_role("link", name=porto["text"]).click()
     inspector.settle()
     assert page.evaluate("document.activeElement.textContent").startswith(porto["text"])
-    detail = page.locator(".split-detail")
+    detail = page.locator("main")
     homes = detail.locator(".history").first.locator("li")
     assert homes.count() >= 2
     assert "Porto" in homes.first.inner_text()
@@ -78,9 +78,9 @@ def check_history(browser):
     replaced = detail.get_by_role("heading", name="Replaced by").locator("+ ul")
     assert newer["text"] in replaced.inner_text()
     assert detail.locator("mark").first.inner_text() in "Hi! My name is Anna Weber and I live in Porto."
-    detail.get_by_role("link", name="Show in the timeline").first.click()
+    detail.get_by_role("link", name="Open this memory").first.click()
     inspector.settle()
-    assert page.locator("main").get_by_text("I live in Porto").first.is_visible()
+    assert "I live in Porto" in page.locator(".record-page .memory-text").inner_text()
 
 
 def check_contradictions(browser):
@@ -91,17 +91,17 @@ def check_contradictions(browser):
     page.get_by_label(f"Only contradictions ({count})").check()
     inspector.settle()
     assert len(shown_values(page)) == count
-    page.locator(".split-list .fact-link").first.click()
+    shown = shown_values(page)
+    page.locator(".fact-subject .fact-link").first.click()
     inspector.settle()
-    opened = page.locator(".split-detail .fact-heading").inner_text()
+    opened = page.locator(".fact-heading").inner_text()
     other = page.locator(".contradictions .fact-link").first.inner_text()
-    assert other != opened
-    assert other in shown_values(page)
+    assert other != opened and other in shown and opened in shown
 
 
 def check_edit(browser):
     allergy = the_fact("user_id=anna&attribute=allergy", "peanuts")
-    inspector = browser.open("facts", user_id="anna", fact=allergy["id"])
+    inspector = browser.open("record", user_id="anna", id=allergy["id"])
     page = inspector.page
     edit = page.get_by_role("button", name="Edit")
     edit.click()
@@ -116,7 +116,8 @@ def check_edit(browser):
     inspector.settle()
     edited = the_fact("user_id=anna&attribute=allergy", "walnuts")
     assert edited["id"] in page.url
-    assert "walnuts" in page.locator(".split-detail .fact-heading").inner_text()
+    assert "walnuts" in page.locator(".fact-heading").inner_text()
+    inspector.visit("facts", user_id="anna")
     assert edited["text"] in shown_values(page)
     assert allergy["id"] in [fact["id"] for fact in facts("user_id=anna&state=ended")["facts"]]
 
@@ -125,7 +126,7 @@ def check_pending(browser):
     """A fact that waits for a review can be accepted, accepted with another text, and rejected."""
     pending = facts("user_id=anna&state=pending")["facts"]
     assert len(pending) == 1
-    inspector = browser.open("facts", user_id="anna", state="pending", fact=pending[0]["id"])
+    inspector = browser.open("record", user_id="anna", id=pending[0]["id"])
     page = inspector.page
     page.get_by_role("button", name="Accept with changes").click()
     page.get_by_role("dialog").get_by_label("New sentence").fill("Anna wants to run a marathon in spring")
@@ -135,7 +136,7 @@ def check_pending(browser):
     assert the_fact("user_id=anna", "Anna wants to run a marathon in spring")["state"] == "current"
 
     [cat] = facts("user_id=lin&state=pending")["facts"]
-    inspector = browser.open("facts", user_id="lin", state="pending", fact=cat["id"], language="zh")
+    inspector = browser.open("record", user_id="lin", id=cat["id"], language="zh")
     page = inspector.page
     page.get_by_role("button", name="接受", exact=True).click()
     page.get_by_text("该事实从现在起生效").wait_for()
@@ -144,7 +145,7 @@ def check_pending(browser):
 
 def check_retire_and_pin(browser):
     cat = the_fact("user_id=lin", "小林想养第二只猫")
-    inspector = browser.open("facts", user_id="lin", fact=cat["id"])
+    inspector = browser.open("record", user_id="lin", id=cat["id"])
     page = inspector.page
     page.get_by_role("button", name="Pin", exact=True).click()
     page.get_by_role("button", name="Unpin").wait_for()
@@ -164,12 +165,12 @@ def check_retire_and_pin(browser):
 def check_delete(browser):
     """A fact that was deleted leaves the list, and the page shows no error."""
     [fact] = [fact for fact in facts("user_id=anna")["facts"] if fact["attribute"].startswith("pet")]
-    inspector = browser.open("facts", user_id="anna", fact=fact["id"])
+    inspector = browser.open("record", user_id="anna", id=fact["id"])
     page = inspector.page
     page.get_by_role("button", name="Delete for good").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete for good").click()
-    page.get_by_text("Choose a fact").wait_for()
-    inspector.settle()
+    page.get_by_text("The memory was deleted for good").wait_for()
+    inspector.visit("facts", user_id="anna")
     assert fact["text"] not in shown_values(page) and page.get_by_role("alert").count() == 0
     assert request("GET", f"{PATH}/{fact['id']}?user_id=anna").status == 404
 
@@ -184,7 +185,7 @@ def check_keyboard(browser):
     assert "state=retired" in page.url
     retired = facts("user_id=lin&state=retired")["facts"]
     assert retired and shown_values(page) == [fact["text"] for fact in retired]
-    page.locator(".split-list .fact-link").first.focus()
+    page.locator(".fact-subject .fact-link").first.focus()
     page.keyboard.press("Enter")
     inspector.settle()
     assert page.evaluate("document.activeElement.textContent").startswith(retired[0]["text"])

@@ -57,7 +57,7 @@ def check_picture(browser):
     inspector.settle()
     texts = side.locator(".memory-text").all_inner_texts()
     assert texts and all(names[edge["source"]] in text and names[edge["target"]] in text for text in texts), texts
-    side.get_by_role("link", name="在时间线中查看").first.click()
+    side.get_by_role("link", name="打开这条记忆").first.click()
     inspector.settle()
     assert page.locator("main").get_by_text(texts[0][:12]).first.is_visible()
 

@@ -67,24 +67,24 @@ with Browser() as browser:
             inspector.page.evaluate("document.querySelectorAll('main details').forEach(one => { one.open = true; })")
             shown = inspector.page.locator("main").inner_text()
             seen[route] = [text["name"] for text in TEXTS if text["text"].strip()[:40] in shown]
-            if route in ("about", "conversations", "timeline", "facts", "search"):
+            if route in ("about", "conversations", "memories", "facts", "search"):
                 inspector.page.evaluate(
                     "document.querySelectorAll('main button[aria-expanded=false]').forEach(button => button.click())")
                 inspector.settle()
                 check(inspector, f"{route} with everything opened, {width} px")
         print({route: len(names) for route, names in seen.items()})
-        # The timeline has only the rows that are on the screen.
-        for route, least in (("facts", len(TEXTS)), ("search", 8), ("timeline", 1)):
+        # The list of memories has only the rows that are on the screen.
+        for route, least in (("facts", len(TEXTS)), ("search", 8), ("memories", 1)):
             assert len(seen[route]) >= least, f"{route} shows only {seen[route]}"
 
     # Hostile names of the owner, of the route and of parameters in the address.
     inspector = browser.open()
     for text in TEXTS:
         hostile = text["text"][:100].strip()
-        for route in ("overview", "timeline", "search"):
+        for route in ("overview", "memories", "search"):
             inspector.visit(route, user_id=hostile, q=hostile)
             check(inspector, f"{route} of the user {text['name']}")
-        inspector.visit("timeline", user_id="mallory", agent_id=hostile, session_id=hostile)
+        inspector.visit("memories", user_id="mallory", agent_id=hostile, session_id=hostile)
         check(inspector, f"session {text['name']}")
     inspector.page.goto(inspector.url + "/ui/#/" + "<img src=x onerror=window.hacked='route'>")
     inspector.settle()

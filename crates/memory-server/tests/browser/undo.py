@@ -119,7 +119,7 @@ def check_branches(browser):
     assert "2026-04-04-night" in text and "after message 6" in text and "2 records of its own" in text, text
     [branch] = request("GET", "/api/inspector/undo/branches?user_id=lin").json["branches"]
     assert branch["last_shared"]["text"] in text and branch["at"] == 6, branch
-    href = card.get_by_role("link", name="Open in the timeline").get_attribute("href")
+    href = card.get_by_role("link", name="Its memories").get_attribute("href")
     assert "branch=hand-over" in href and "session_id=2026-04-04-night" in href, href
     assert request("GET", "/api/inspector/undo/branches?user_id=anna").json["branches"] == []
 

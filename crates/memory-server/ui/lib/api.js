@@ -6,6 +6,7 @@ import { useCallback, useEffect, useRef, useState } from './ui.js';
 const STORED = 'memory-engine.key';
 const refusedListeners = new Set();
 const writtenListeners = new Set();
+const storedListeners = new Set();
 
 /** A refusal or failure, with the HTTP status (0 if the server did not answer) and the server's message. */
 export class ApiError extends Error {
@@ -36,6 +37,17 @@ export function onKeyRefused(listener) {
 export function onWritten(listener) {
   writtenListeners.add(listener);
   return () => writtenListeners.delete(listener);
+}
+
+/** Calls a function when another program has written something. Returns a function that ends this. */
+export function onStored(listener) {
+  storedListeners.add(listener);
+  return () => storedListeners.delete(listener);
+}
+
+/** Says that another program has written something. */
+export function announceStored() {
+  storedListeners.forEach((listener) => listener());
 }
 
 /** Returns a path with parameters. Missing and empty parameters are left out. */
@@ -89,8 +101,8 @@ function parseJson(text) {
 }
 
 /**
- * Reads a path with parameters, and again when they change. Returns `{ data, error, loading, reload }`. While it loads
- * again, the earlier data stays. A null path reads nothing.
+ * Reads a path with parameters, and again when they change or when another program has written something. Returns
+ * `{ data, error, loading, reload }`. While it loads again, the earlier data stays. A null path reads nothing.
  */
 export function useGet(path, params = {}) {
   const address = path === null ? null : withParams(path, params);
@@ -114,18 +126,11 @@ export function useGet(path, params = {}) {
   }, [address]);
   useEffect(() => {
     load();
-    return () => running.current?.abort();
+    const end = onStored(load);
+    return () => {
+      end();
+      running.current?.abort();
+    };
   }, [load]);
   return { ...state, reload: load };
-}
-
-/** Calls a function when the tab becomes visible again: other programs may have stored something meanwhile. */
-export function useReloadOnReturn(reload) {
-  const latest = useRef(reload);
-  latest.current = reload;
-  useEffect(() => {
-    const returned = () => document.hidden || latest.current();
-    document.addEventListener('visibilitychange', returned);
-    return () => document.removeEventListener('visibilitychange', returned);
-  }, []);
 }

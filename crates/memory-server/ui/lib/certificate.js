@@ -3,6 +3,7 @@
 import { html, useState } from './ui.js';
 import { useTexts } from './texts.js';
 import { post } from './api.js';
+import { download } from './download.js';
 import { formatNumber, formatTime } from './format.js';
 import { Badge, Field, MemoryName, Notice, Panel, Table } from './components.js';
 
@@ -111,16 +112,9 @@ function parsed(text, problem) {
 
 function DownloadButton({ certificate }) {
   const t = useTexts(texts);
-  const download = () => {
-    const content = new Blob([`${JSON.stringify(certificate, null, 2)}\n`], { type: 'application/json' });
-    const address = URL.createObjectURL(content);
-    const link = document.createElement('a');
-    link.href = address;
-    link.download = `deletion-certificate-${certificate.begun_at.replace(/[^0-9TZ]/g, '')}.json`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(address), 10000);
-  };
-  return html`<button type="button" class="primary" onClick=${download}>${t('download')}</button>`;
+  const name = `deletion-certificate-${certificate.begun_at.replace(/[^0-9TZ]/g, '')}.json`;
+  const save = () => download(name, 'application/json', `${JSON.stringify(certificate, null, 2)}\n`);
+  return html`<button type="button" class="primary" onClick=${save}>${t('download')}</button>`;
 }
 
 /** Returns the name of a counted item, a place or a check; a name of a later version is shown as it is. */

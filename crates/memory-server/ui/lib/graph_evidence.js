@@ -6,22 +6,23 @@ import { useGet } from './api.js';
 import { routeTo } from './route.js';
 import { formatDate, formatTime } from './format.js';
 import { Badge, Loaded, MemoryName, MemoryText } from './components.js';
-import { timelineOf } from './evidence.js';
+import { pageOf } from './evidence.js';
 import { KindMark, RelationText, kindTexts } from './graph_kinds.js';
 import { relationKey } from './graph_lists.js';
+import { kindName } from './names.js';
 
 const texts = {
   en: {
     back: 'Back to the list', aliases: 'Also called {names}', mentions: ['in 1 record', 'in {count} records'],
     relations: 'Relations', records: 'Records', latest: 'The latest {count} records', around: 'Show its surroundings',
-    timeline: 'Show in the timeline', from: 'since {time}', until: 'until {time}',
+    page: 'Open this memory', from: 'since {time}', until: 'until {time}',
     stated: ['stated once', 'stated by {count} records'], byModel: 'found by a model', byRule: 'rule {name}',
-    clipped: 'The text is longer; the timeline shows all of it.', noRecords: 'The records have expired.',
+    clipped: 'The text is longer; its own page shows all of it.', noRecords: 'The records have expired.',
   },
   zh: {
     back: '返回列表', aliases: '又名 {names}', mentions: '出现在 {count} 条记录中', relations: '关系', records: '记录',
-    latest: '最近 {count} 条记录', around: '显示其周边', timeline: '在时间线中查看', from: '自 {time}', until: '至 {time}',
-    stated: '{count} 条记录提到', byModel: '由模型提取', byRule: '规则 {name}', clipped: '文本较长，可在时间线中查看全文。', noRecords: '记录已过期。',
+    latest: '最近 {count} 条记录', around: '显示其周边', page: '打开这条记忆', from: '自 {time}', until: '至 {time}',
+    stated: '{count} 条记录提到', byModel: '由模型提取', byRule: '规则 {name}', clipped: '文本较长，可打开这条记忆查看全文。', noRecords: '记录已过期。',
   },
 };
 
@@ -81,8 +82,8 @@ function Records({ evidence, owner }) {
     ${records.map((record) => html`<article class="record" key=${record.id} data-id=${record.id}>
       <header><time datetime=${record.occurred_at}>${formatTime(record.occurred_at)}</time>
         ${record.speaker && html`<${MemoryName} name=${record.speaker} />`}
-        <${Badge} tone="info">${record.kind}<//></header>
+        <${Badge} tone="info">${kindName(record.kind)}<//></header>
       <${MemoryText} text=${record.text} />
       ${record.is_clipped && html`<p class="hint">${t('clipped')}</p>`}
-      <a href=${timelineOf(record, owner)}>${t('timeline')}</a></article>`)}`;
+      <a href=${pageOf(record, owner)}>${t('page')}</a></article>`)}`;
 }

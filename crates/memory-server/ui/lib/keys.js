@@ -21,7 +21,7 @@ const STORED = 'memory-engine.keys';
 const HELP = [['/', 'search'], ['j', 'next'], ['k', 'previous'], ['?', 'help']];
 /** The entries of the lists, in any view. */
 const ENTRIES = 'main .sentence-text, main .conversation-title, main .bubble, main .turn, main .search-hits article, '
-  + 'main .split-list .fact-link, main .candidates > li, main .record, main .choose-user li a';
+  + 'main .fact-subject .fact-link, main .candidates > li, main .record, main .choose-user li a';
 
 const isEnabled = () => localStorage.getItem(STORED) !== 'off';
 

@@ -4,13 +4,12 @@ import { html, useState } from './ui.js';
 import { useTexts } from './texts.js';
 import { post, useGet } from './api.js';
 import { formatDate, formatNumber, formatTime } from './format.js';
-import { routeTo } from './route.js';
 import { Badge, Field, Loaded, MemoryName, MemoryText } from './components.js';
 import { ConfirmDialog } from './dialog.js';
 import { DeleteDialog } from './delete_dialog.js';
 import { Quoted } from './fact_detail.js';
 import { attributeName } from './fact_names.js';
-import { conversationOf } from './evidence.js';
+import { conversationOf, pageOf } from './evidence.js';
 import { RecordActions } from './record.js';
 
 const texts = {
@@ -24,7 +23,7 @@ const texts = {
     source: 'Where this comes from', noSource: 'It was written by hand or by a tool on {time}.',
     gone: 'The message is no longer stored.', open: 'Open the conversation', conflicts: 'It contradicts:',
     details: 'Details', attribute: 'Attribute', confidence: 'Confidence', rule: 'Found by', model: 'a model',
-    hand: 'a person or an import', all: 'History of this fact', since: 'Known since {date}',
+    hand: 'a person or an import', all: 'Its own page, with its history', since: 'Known since {date}',
   },
   zh: {
     core: '每次提示都有', noRoom: '提示中放不下', contradicted: '有矛盾', until: '至 {date}', wrong: '不对？', forget: '忘掉这条',
@@ -32,7 +31,7 @@ const texts = {
     correctHint: '新的句子会取代它。原来的句子保留在历史中，不再生效。', untrueHint: '它仍会保存，但不再生效。可在“撤销”中恢复。', save: '保存', retract: '撤回',
     reason: '原因（可选）', forgetTitle: '永久删除这条？', source: '来源', noSource: '由人工或工具于 {time} 写入。', gone: '该消息已不再保存。',
     open: '打开对话', conflicts: '与之矛盾：', details: '详细信息', attribute: '属性', confidence: '置信度', rule: '提取方式',
-    model: '模型', hand: '人工或导入', all: '此事实的历史', since: '自 {date} 起已知',
+    model: '模型', hand: '人工或导入', all: '打开详情页（含历史）', since: '自 {date} 起已知',
   },
 };
 
@@ -116,7 +115,7 @@ function Origin({ memory, owner, onChanged }) {
       ${detail.sources.map((source) => html`<${Source} key=${source.id} source=${source} owner=${owner} />`)}
       ${detail.contradictions.length > 0 && html`<h3>${t('conflicts')}</h3>
         <ul class="plain">${detail.contradictions.map((fact) => html`<li key=${fact.id}>
-          <a href=${routeTo('facts', { ...owner, fact: fact.id })}><bdi dir="auto">${fact.text}</bdi></a></li>`)}</ul>`}
+          <a href=${pageOf(fact, owner)}><bdi dir="auto">${fact.text}</bdi></a></li>`)}</ul>`}
       <p class="hint">${t('since', { date: formatDate(detail.fact.valid_from) })}</p>`}<//>`}
     <details><summary>${t('details')}</summary>
       ${memory.attribute && html`<dl class="pairs">
@@ -124,7 +123,7 @@ function Origin({ memory, owner, onChanged }) {
         <div><dt>${t('confidence')}</dt><dd>${formatNumber(memory.confidence, 2)}</dd></div>
         <div><dt>${t('rule')}</dt><dd><bdi>${memory.rule === 'model' ? t('model') : memory.rule ?? t('hand')}</bdi></dd>
         </div></dl>
-        <a href=${routeTo('facts', { ...owner, fact: memory.id })}>${t('all')}</a>`}
+        <a href=${pageOf(memory, owner)}>${t('all')}</a>`}
       <${RecordActions} record=${{ importance: 0.5, ...memory, pinned: memory.is_pinned }} owner=${owner}
         onChanged=${changed} onDeleted=${onChanged} /></details>
   </div>`;

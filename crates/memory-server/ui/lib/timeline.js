@@ -14,7 +14,8 @@ const EMPTY_STATE = { pages: [], derived: new Map(), loading: true, error: null 
  * - `loading`, `error`: the state of the last request;
  * - `hasMore`, `loadMore()`: the page after the last;
  * - `hasBefore`, `loadBefore()`: the page before the first, if the list began at `params.from`;
- * - `refresh(id)`: reads the page of a record again.
+ * - `refresh(id)`: reads the page of a record again;
+ * - `update()`: shows what was stored since: the list from its start, or the last page if the oldest are first.
  */
 export function useTimeline(params) {
   const [state, setState] = useState(EMPTY_STATE);
@@ -54,9 +55,15 @@ export function useTimeline(params) {
     const page = state.pages.find((one) => one.entries.some((entry) => entry.id === id));
     if (page) read(page.request, replace);
   };
+  const update = () => {
+    const isOldest = params.order === 'oldest';
+    if (isOldest && last && !last.next_cursor) read(last.request, replaceLast);
+    if (!isOldest && first) read(params, (_, page) => append(EMPTY_STATE, page));
+  };
   const entries = useMemo(() => state.pages.flatMap((page) => page.entries), [state.pages]);
   return {
     entries, derived: state.derived, loading: state.loading, error: state.error, loadMore, loadBefore, refresh,
+    update,
     hasMore: Boolean(last?.next_cursor), hasBefore: Boolean(from && first?.first_cursor) && !first.isStart,
   };
 }
@@ -87,6 +94,11 @@ function replace(state, fresh) {
   const replaced = (page) => ({ ...page, entries: page.isReversed ? entries.reverse() : entries });
   const { loading } = state;
   return { ...withPages(state, state.pages.map((page) => (isSame(page) ? replaced(page) : page)), fresh), loading };
+}
+
+/** Replaces the last page, which may go on now. */
+function replaceLast(state, fresh) {
+  return withPages(state, [...state.pages.slice(0, -1), fresh], fresh);
 }
 
 function withPages(state, pages, page) {

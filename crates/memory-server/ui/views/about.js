@@ -2,7 +2,7 @@
 
 import { html, useState } from '../lib/ui.js';
 import { useTexts } from '../lib/texts.js';
-import { useGet, useReloadOnReturn } from '../lib/api.js';
+import { useGet } from '../lib/api.js';
 import { formatNumber } from '../lib/format.js';
 import { routeTo } from '../lib/route.js';
 import { Empty, Loaded, Notice, Panel } from '../lib/components.js';
@@ -52,7 +52,6 @@ function Person({ owner }) {
   const core = useGet('/api/records/core', owner);
   const reads = [facts, notes, core];
   const reload = () => reads.forEach((read) => read.reload());
-  useReloadOnReturn(reload);
   const changed = (name, answer) => {
     if (name) setDone({ name, answer });
     reload();

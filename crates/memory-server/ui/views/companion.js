@@ -2,6 +2,7 @@
 
 import { html, useMemo, useState } from '../lib/ui.js';
 import { useTexts } from '../lib/texts.js';
+import { pageOf } from '../lib/evidence.js';
 import { useGet } from '../lib/api.js';
 import { navigate, routeTo } from '../lib/route.js';
 import { ownerOf } from '../lib/owner.js';
@@ -22,7 +23,7 @@ const texts = {
     failed: 'failed', points: '{points} points',
     noMoments: 'None yet. A key moment is stored when the model finds that its condition is met.',
     deleted: 'Happened, but the messages were deleted: {names}', open: 'Show the messages', close: 'Hide the messages',
-    inTimeline: 'Show in the timeline', changes: 'What changed affection', changesEmpty: 'Only messages so far.',
+    page: 'Open this memory', changes: 'What changed affection', changesEmpty: 'Only messages so far.',
     day: 'Day', reason: 'Reason', change: 'Change', after: 'After',
     reason_streak: ['{count} day in a row', '{count} days in a row'],
     reason_idle: ['No message for {count} day', 'No message for {count} days'], reason_moment: 'Key moment: {name}',
@@ -41,7 +42,7 @@ const texts = {
     incomplete: '仅显示最近 20,000 次变化。', outcome: '结果：{name}', failed: '未达成', points: '{points} 分',
     noMoments: '还没有。当模型判断条件满足时，会存储关键时刻。',
     deleted: '已发生，但消息已被删除：{names}', open: '显示消息', close: '隐藏消息',
-    inTimeline: '在时间线中查看', changes: '好感度变化原因', changesEmpty: '目前只有消息带来的变化。', day: '日期',
+    page: '打开这条记忆', changes: '好感度变化原因', changesEmpty: '目前只有消息带来的变化。', day: '日期',
     reason: '原因', change: '变化', after: '变化后', reason_streak: '连续 {count} 天',
     reason_idle: '{count} 天没有消息', reason_moment: '关键时刻：{name}',
     profile: '用户画像', noProfile: '还没有。陪伴角色会在若干条消息后写入。', updated: '写于 {time}',
@@ -186,8 +187,7 @@ function Moment({ moment, companion, onChanged }) {
     </span>
     <div class="record-actions"><button type="button" class="link" aria-expanded=${isOpen}
       onClick=${() => setOpen(!isOpen)}>${t(isOpen ? 'close' : 'open')}</button>
-      <a href=${routeTo('timeline', { ...ownerOf(companion), date: moment.occurred_at.slice(0, 10) })}>
-        ${t('inTimeline')}</a></div>
+      <a href=${pageOf(moment, companion)}>${t('page')}</a></div>
     ${isOpen && html`<${MemoryText} text=${moment.text} strike=${isStruck(moment)} />
       <${RecordActions} record=${moment} owner=${ownerOf(companion)} onChanged=${onChanged} />`}
   </article>`;

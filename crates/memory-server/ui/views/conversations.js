@@ -2,13 +2,14 @@
 
 import { html, useEffect, useRef, useState } from '../lib/ui.js';
 import { useTexts } from '../lib/texts.js';
-import { useGet, useReloadOnReturn } from '../lib/api.js';
+import { onStored, useGet } from '../lib/api.js';
 import { navigate, routeTo } from '../lib/route.js';
 import { OWNER_NAMES, ownerOf } from '../lib/owner.js';
 import { formatDate, formatNumber, formatTime } from '../lib/format.js';
 import { Empty, Loaded, MemoryName, MemoryText, Notice, Panel } from '../lib/components.js';
 import { ChooseUser, mustChooseUser } from '../lib/choose_user.js';
 import { DeleteDialog } from '../lib/delete_dialog.js';
+import { pageOf } from '../lib/evidence.js';
 import { roleName } from '../lib/names.js';
 import { RecordActions, RecordBadges, isStruck } from '../lib/record.js';
 import { useTimeline } from '../lib/timeline.js';
@@ -30,7 +31,7 @@ const texts = {
     earlier: 'Earlier messages', later: 'Later messages', loading: 'Loading …', retry: 'Try again',
     failed: 'The messages could not be loaded.', noTurns: 'No messages in this conversation', noTurnsText: 'They were '
       + 'deleted, or the conversation has another name.',
-    learned: 'Learned from this', actions: 'Actions', timeline: 'In the timeline',
+    learned: 'Learned from this', actions: 'Actions', memories: 'As a list of memories',
     chat: 'Messages',
   },
   zh: {
@@ -40,7 +41,7 @@ const texts = {
     outside: '全部消息，包括对话以外的',
     back: '全部对话', deleteTitle: '永久删除此对话？', deleted: '对话已删除：{n} 条记录。', traces: '仍有残留。请在“删除”中再次删除其记录，那里会列出位置。',
     earlier: '更早的消息', later: '更晚的消息', loading: '正在加载…', retry: '重试', failed: '无法加载消息。', noTurns: '此对话中没有消息',
-    noTurnsText: '消息已被删除，或对话另有名称。', learned: '由此得知', actions: '操作', timeline: '在时间线中查看',
+    noTurnsText: '消息已被删除，或对话另有名称。', learned: '由此得知', actions: '操作', memories: '以记忆列表查看',
     chat: '消息',
   },
 };
@@ -83,7 +84,6 @@ function ConversationList({ owner, onDeleted }) {
   const t = useTexts(texts);
   const [page, setPage] = useState(0);
   const read = useGet('/api/inspector/addresses', owner);
-  useReloadOnReturn(read.reload);
   const deleted = (answer) => {
     onDeleted(answer);
     read.reload();
@@ -91,7 +91,7 @@ function ConversationList({ owner, onDeleted }) {
   return html`<${Loaded} read=${read}>${({ addresses, total }) => {
     const found = addresses.filter((address) => address.session_id);
     const outside = found.length < addresses.length && html`<p>
-      <a href=${routeTo('timeline', { ...owner, kind: 'turn' })}>${t('outside')}</a></p>`;
+      <a href=${routeTo('memories', { ...owner, kind: 'turn' })}>${t('outside')}</a></p>`;
     if (found.length === 0) {
       return html`<${Panel}><${Empty} title=${t('emptyTitle')}>${t('empty')}<//><//>${outside}`;
     }
@@ -164,6 +164,9 @@ function Chat({ params, owner, onDeleted }) {
   const timeline = useTimeline({ ...owner, kind: 'turn', order: 'oldest', from: params.at });
   const { entries, loading, error, hasMore, hasBefore } = timeline;
   const list = useRef(null);
+  const update = useRef(null);
+  update.current = timeline.update;
+  useEffect(() => onStored(() => update.current()), []);
   const isLoaded = entries.length > 0;
   useEffect(() => {
     if (isLoaded) list.current?.querySelector('.chosen')?.scrollIntoView({ block: 'center' });
@@ -173,7 +176,7 @@ function Chat({ params, owner, onDeleted }) {
     onClick=${load}>${t(name)}</button></p>`;
   return html`<div class="chat-head"><a href=${routeTo('conversations', { user_id: owner.user_id })}>← ${t('back')}</a>
       <${MemoryName} name=${owner.session_id} />
-      <a href=${routeTo('timeline', { ...others, order: 'oldest' })}>${t('timeline')}</a>
+      <a href=${routeTo('memories', { ...others, order: 'oldest' })}>${t('memories')}</a>
       <${DeleteButton} place=${others} title=${titleOf(entries)} onDeleted=${onDeleted} /></div>
     ${hasBefore && button('earlier', timeline.loadBefore)}
     <div class="chat" role="feed" aria-label=${t('chat')} aria-busy=${loading} ref=${list}>
@@ -208,7 +211,7 @@ function Message({ entry, before, derived, isChosen, position, size, onChanged }
       ${learned.length > 0 && html`<p class="hint learned-title">${t('learned')}</p>
         <ul class="plain learned">${learned.map((record) => html`
         <li key=${record.id}><a class="fact-link ${isStruck(record) ? 'struck' : ''}"
-          href=${routeTo('facts', { user_id: record.user_id, state: 'all', fact: record.id })}>
+          href=${pageOf(record)}>
           <bdi dir="auto">${record.text}</bdi></a></li>`)}</ul>`}
       <details><summary aria-label=${t('actions')} title=${t('actions')}>⋯</summary>
         <${RecordActions} record=${entry} owner=${ownerOf(entry)} onChanged=${onChanged} /></details>

@@ -1,4 +1,4 @@
-// The facts of a user, grouped by subject and attribute, and one of them with its history and sources.
+// The facts of a user, grouped by subject and attribute.
 
 import { html, useEffect, useRef, useState } from '../lib/ui.js';
 import { useTexts } from '../lib/texts.js';
@@ -10,7 +10,7 @@ import { Empty, Field, Loaded, Notice, Tabs } from '../lib/components.js';
 import { ChooseUser, mustChooseUser } from '../lib/choose_user.js';
 import { FactBadges, isOver } from '../lib/fact_badges.js';
 import { attributeName, subjectName } from '../lib/fact_names.js';
-import { FactDetail } from '../lib/fact_detail.js';
+import { pageOf } from '../lib/evidence.js';
 
 const texts = {
   en: {
@@ -26,7 +26,6 @@ const texts = {
       + 'that wait for a review are under another state. “memory digest --digest rules” reads stored messages again.',
     noneTitle: 'No such facts', none: 'No fact matches. Change the filter, or choose another state.',
     reset: 'Remove the filters',
-    select: 'Choose a fact to see its history and where it comes from.',
   },
   zh: {
     filter: '筛选', filterHint: '文本、人物或属性', kind: '类型', all: '全部', fact: '事实', preference: '偏好', state: '一段时间内',
@@ -36,7 +35,6 @@ const texts = {
     emptyTitle: '还没有事实',
     empty: '除非服务器以“--digest none”运行，否则存入消息时会提取事实。待审核的事实在另一状态下。可用“memory digest --digest rules”重新读取已存入的消息。',
     noneTitle: '没有符合条件的事实', none: '请修改筛选条件，或选择其他状态。', reset: '清除筛选',
-    select: '选择一条事实，查看其历史和来源。',
   },
 };
 
@@ -51,7 +49,7 @@ export default function Facts({ params, owner, users }) {
   return html`<${FactBrowser} params=${params} owner=${owner} />`;
 }
 
-/** The list with the chosen fact beside it. */
+/** The list with its filters. */
 function FactBrowser({ params, owner }) {
   const t = useTexts(texts);
   const request = {
@@ -60,21 +58,9 @@ function FactBrowser({ params, owner }) {
   };
   const read = useGet('/api/inspector/facts', request);
   const change = (changes, options) => navigate('facts', { ...params, cursor: '', ...changes }, options);
-  // The list shows the change as well. A fact that was edited has a new id.
-  const changed = (id) => {
-    read.reload();
-    if (id === null) change({ fact: '', cursor: params.cursor }, { replace: true });
-    if (id && id !== params.fact) change({ fact: id, cursor: params.cursor }, { replace: true });
-  };
   return html`<${Controls} params=${params} counts=${read.data?.counts} change=${change} />
-    <div class="split ${params.fact ? 'has-detail' : ''}">
-      <div class="split-list"><${Loaded} read=${read}>${(page) => html`
-        <${FactList} page=${page} params=${params} owner=${owner} change=${change} />`}<//></div>
-      <div class="split-detail">${params.fact
-        ? html`<${FactDetail} key=${params.fact} id=${params.fact} params=${params} owner=${owner}
-            onChanged=${changed} />`
-        : html`<p class="hint split-hint">${t('select')}</p>`}</div>
-    </div>`;
+    <${Loaded} read=${read}>${(page) => html`
+      <${FactList} page=${page} params=${params} owner=${owner} change=${change} />`}<//>`;
 }
 
 /** The filters. They are part of the address of the page. */
@@ -83,7 +69,7 @@ function Controls({ params, counts, change }) {
   const [text, setText] = useState(params.text ?? '');
   const timer = useRef(null);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const apply = (value) => change({ text: value.trim(), fact: '' }, { replace: true });
+  const apply = (value) => change({ text: value.trim() }, { replace: true });
   const type = (event) => {
     const { value } = event.target;
     setText(value);
@@ -106,15 +92,15 @@ function Controls({ params, counts, change }) {
       <${Field} label=${t('filter')}><input type="search" value=${text} placeholder=${t('filterHint')} maxlength="200"
         onInput=${type} /><//>
       <${Field} label=${t('kind')}><select value=${params.kind ?? ''}
-        onChange=${(event) => change({ kind: event.target.value, fact: '' })}>
+        onChange=${(event) => change({ kind: event.target.value })}>
         <option value="">${t('all')}</option>
         ${KINDS.map((kind) => html`<option value=${kind}>${t(kind)}</option>`)}</select><//>
       <label class="check"><input type="checkbox" checked=${params.contradicting === 'true'}
-        onChange=${(event) => change({ contradicting: event.target.checked ? 'true' : '', fact: '' })} />
+        onChange=${(event) => change({ contradicting: event.target.checked ? 'true' : '' })} />
         ${t('contradicting', { count: counts ? formatNumber(counts.contradicting) : '…' })}</label>
     </form>
     <${Tabs} tabs=${tabs} selected=${params.state || 'current'} label=${t('states')}
-      onSelect=${(state) => change({ state: state === 'current' ? '' : state, fact: '' })} />`;
+      onSelect=${(state) => change({ state: state === 'current' ? '' : state })} />`;
 }
 
 /** A page of facts, grouped by subject and attribute. */
@@ -129,22 +115,20 @@ function FactList({ page, params, owner, change }) {
       <h2><bdi>${subjectName(subject, t('user'))}</bdi></h2>
       <dl class="fact-groups">${groups(facts, (fact) => fact.attribute).map(([attribute, values]) => html`
         <div key=${attribute}><dt><bdi>${attributeName(attribute)}</bdi></dt>
-          ${values.map((fact) => html`<${FactItem} key=${fact.id} fact=${fact} params=${params} owner=${owner} />`)}
+          ${values.map((fact) => html`<${FactItem} key=${fact.id} fact=${fact} owner=${owner} />`)}
         </div>`)}</dl>
     </section>`)}
     ${(page.next_cursor || params.cursor) && html`<nav class="pager" aria-label=${t('pages')}>
-      ${params.cursor && html`<button type="button" onClick=${() => change({ fact: '' })}>${t('first')}</button>`}
+      ${params.cursor && html`<button type="button" onClick=${() => change({})}>${t('first')}</button>`}
       ${page.next_cursor && html`<button type="button"
-        onClick=${() => change({ cursor: page.next_cursor, fact: '' })}>${t('next')}</button>`}</nav>`}`;
+        onClick=${() => change({ cursor: page.next_cursor })}>${t('next')}</button>`}</nav>`}`;
 }
 
-/** A fact of the list. It opens the fact beside the list. */
-function FactItem({ fact, params, owner }) {
-  const isChosen = fact.id === params.fact;
+/** A fact of the list. It opens the page of the fact. */
+function FactItem({ fact, owner }) {
   const text = fact.text.length > 200 ? `${Array.from(fact.text).slice(0, 200).join('')}…` : fact.text;
-  return html`<dd class=${isChosen ? 'chosen' : ''}>
-    <a class="fact-link ${isOver(fact) ? 'struck' : ''}" href=${routeTo('facts', { ...params, fact: fact.id })}
-      aria-current=${isChosen ? 'true' : null}><bdi dir="auto">${text}</bdi></a>
+  return html`<dd><a class="fact-link ${isOver(fact) ? 'struck' : ''}" href=${pageOf(fact, owner)}>
+      <bdi dir="auto">${text}</bdi></a>
     <${FactBadges} fact=${fact} owner=${owner} isShort /></dd>`;
 }
 

@@ -20,7 +20,7 @@ const texts = {
     from: 'from {parent}, after message {at}', mainLine: 'the main line', forked: 'forked {time}',
     noSession: 'without a session', alone: 'sees nothing of its parent', shared: 'sees its parent up to the fork',
     branchRecords: ['{n} record of its own', '{n} records of its own'], lastShared: 'Last message that both share',
-    noShared: 'No message before the fork is stored any more.', timeline: 'Open in the timeline', next: 'Older',
+    noShared: 'No message before the fork is stored any more.', memories: 'Its memories', next: 'Older',
     first: 'Latest', noMerges: 'No merge in the audit log',
     conflicts: 'Conflicts of a merge are not stored. “memory merge” prints the first 20 of them with the version '
       + 'that was kept, and up to 1,000 with --json. “memory merge --dry-run” lists them before anything changes.',
@@ -36,7 +36,7 @@ const texts = {
     noBranchesText: '用“memory fork”命令或 fork 调用可以让会话在另一条分支上继续。分支、其上级分支以及共享的消息会列在这里。',
     from: '从{parent}分出，位于第 {at} 条消息之后', mainLine: '主线', forked: '{time} 分出', noSession: '没有会话', alone: '看不到上级分支的内容',
     shared: '可见上级分支在分叉点之前的内容', branchRecords: '自身有 {n} 条记录', lastShared: '两条分支共享的最后一条消息', noShared: '分叉点之前的消息均已不在。',
-    timeline: '在时间线中打开', next: '更早', first: '最新', noMerges: '审计日志中没有合并',
+    memories: '查看其记忆', next: '更早', first: '最新', noMerges: '审计日志中没有合并',
     conflicts: '合并的冲突不会保存。“memory merge”会打印前 20 个冲突及所保留的版本，加 --json 最多打印 1,000 个。“memory merge '
       + '--dry-run”可以在改动之前列出冲突。',
     noMergesText: '执行“memory audit start”之后才会记录审计日志，此后的合并会列在这里。', started: '时间', by: '密钥', program: '程序',
@@ -84,7 +84,7 @@ const branchKey = (branch) => JSON.stringify([branch.agent_id, branch.session_id
 function BranchCard({ branch, owner }) {
   const t = useTexts(texts);
   const { agent_id, session_id } = branch;
-  const timeline = routeTo('timeline', { user_id: owner.user_id, agent_id, session_id, branch: branch.branch });
+  const memories = routeTo('memories', { user_id: owner.user_id, agent_id, session_id, branch: branch.branch });
   const from = t('from', { parent: branch.parent ?? t('mainLine'), at: branch.at });
   return html`<article class="record" data-branch=${branch.branch}>
     <header><strong>${branch.session_id ? html`<${MemoryName}
@@ -96,7 +96,7 @@ function BranchCard({ branch, owner }) {
     ${branch.last_shared && html`<p class="hint">${t('lastShared')}</p>
       <blockquote class="quoted"><${MemoryText} text=${branch.last_shared.text} /></blockquote>`}
     ${branch.inherits && !branch.last_shared && html`<p class="hint">${t('noShared')}</p>`}
-    <div class="record-actions"><a href=${timeline}>${t('timeline')}</a></div>
+    <div class="record-actions"><a href=${memories}>${t('memories')}</a></div>
   </article>`;
 }
 

@@ -30,8 +30,8 @@ NOW = os.environ["MEMORY_NOW"]
 OUTPUT = pathlib.Path(os.environ["BROWSER_OUTPUT"])
 
 ROUTES = [
-    "about", "conversations", "search", "timeline", "facts", "graph", "context", "companion", "undo", "deletion",
-    "overview", "operations",
+    "about", "conversations", "memories", "search", "facts", "graph", "context", "companion", "undo", "deletion",
+    "overview", "operations", "audit", "server",
 ]
 LOCALES = {"en": "en-GB", "zh": "zh-CN"}
 SECURITY_WARNING = re.compile(r"content.security.policy|trusted.?type|refused to|blocked", re.IGNORECASE)
