@@ -80,6 +80,22 @@ def check_start_at_a_message(browser):
     assert bubbles.first.get_attribute("data-id") == stored[0]["id"]
 
 
+def check_live(browser):
+    """A conversation that begins while the list is open appears in it, and its next message in the open chat."""
+    def say(text):
+        body = {"messages": [{"role": "user", "content": text}], "user_id": "live", "run_id": "ferry"}
+        assert request("POST", "/memories", body=body).status == 200
+
+    inspector = browser.open("conversations", user_id="live", language="zh")
+    page = inspector.page
+    assert page.get_by_text("还没有对话").is_visible()
+    say("Which ferry goes to Hydra?")
+    page.locator(".conversation-title").click()
+    page.locator(".bubble").wait_for()
+    say("And when does it come back?")
+    page.locator(".bubble", has_text="come back").wait_for()
+
+
 def check_retract(browser):
     inspector = browser.open("conversations", user_id="lin", session_id="2026-03-02-evening", language="zh")
     page = inspector.page
@@ -148,6 +164,7 @@ with Browser() as browser:
     check_chat(browser)
     check_start_at_a_message(browser)
     check_owners(browser)
+    check_live(browser)
     check_retract(browser)
     check_delete_message(browser)
     check_delete(browser)

@@ -15,7 +15,8 @@ const texts = {
   en: {
     user: 'User', value: 'Value', attribute: 'Attribute', person: 'About',
     from: 'Holds from', until: 'Holds until', said: 'Said', stored: 'Stored', confidence: 'Confidence',
-    rule: 'Found by', model: 'a model', hand: 'a person or an import', sources: 'Where it comes from',
+    rule: 'Found by', found: 'How it was found', model: 'a model', hand: 'a person or an import',
+    sources: 'Where it comes from',
     noSources: 'It was written by hand, or its sources have expired.', gone: 'This record has expired.',
     page: 'Open this memory', contradictions: 'What contradicts it',
     contradictionHint: 'These facts cannot both hold. Edit or retract the wrong one; unpin a fact that a newer one '
@@ -28,7 +29,7 @@ const texts = {
   },
   zh: {
     user: '用户', value: '值', attribute: '属性', person: '关于', from: '生效时间', until: '失效时间', said: '说出时间',
-    stored: '存入时间', confidence: '置信度', rule: '提取方式', model: '模型', hand: '人工或导入', sources: '来源',
+    stored: '存入时间', confidence: '置信度', rule: '提取方式', found: '如何得到', model: '模型', hand: '人工或导入', sources: '来源',
     noSources: '该事实由人工写入，或其来源已过期。', gone: '此记录已过期。', page: '打开这条记忆', contradictions: '与之矛盾',
     contradictionHint: '这些事实不能同时成立。请修改或撤回错误的一条；若应由新事实取代，请取消置顶。', attributeHistory: '{person} · {attribute} 的历史',
     now: '至今', states: '此事实的状态', texts: '原来的文本', repeats: '再次提到', replaced: '被取代为', active: '当前', pending: '待审核',
@@ -61,18 +62,27 @@ function Summary({ fact, owner, onChanged }) {
     ['person', subjectName(fact.subject, t('user'))], ['attribute', attributeName(fact.attribute)],
     ['value', fact.value.length > 300 ? `${Array.from(fact.value).slice(0, 300).join('')}…` : fact.value],
     ['from', formatTime(fact.valid_from)], ['until', fact.valid_until && formatTime(fact.valid_until)],
-    ['said', formatTime(fact.occurred_at)], ['stored', formatTime(fact.recorded_at)],
-    ['confidence', formatNumber(fact.confidence, 2)],
+    ['said', formatTime(fact.occurred_at)],
+  ];
+  const found = [
     ['rule', fact.rule === 'model' ? t('model') : fact.rule ?? t('hand')],
+    ['confidence', formatNumber(fact.confidence, 2)], ['stored', formatTime(fact.recorded_at)],
   ];
   return html`<section class="panel" aria-busy="false">
     <div class="fact-heading" tabindex="-1" ref=${heading}>
       <${MemoryText} text=${fact.text} strike=${isOver(fact)} /></div>
     <${FactBadges} fact=${fact} owner=${owner} />
-    <dl class="pairs">${rows.filter(([, value]) => value).map(([name, value]) => html`
-      <div key=${name}><dt>${t(name)}</dt><dd><bdi dir="auto">${value}</bdi></dd></div>`)}</dl>
+    <${Pairs} rows=${rows} />
+    <details class="fact-found"><summary>${t('found')}</summary><${Pairs} rows=${found} /></details>
     <${FactActions} fact=${fact} owner=${owner} onChanged=${onChanged} />
   </section>`;
+}
+
+/** Values with their names. A missing value is left out. */
+function Pairs({ rows }) {
+  const t = useTexts(texts);
+  return html`<dl class="pairs">${rows.filter(([, value]) => value).map(([name, value]) => html`
+    <div key=${name}><dt>${t(name)}</dt><dd><bdi dir="auto">${value}</bdi></dd></div>`)}</dl>`;
 }
 
 /** The facts that cannot hold together with this one. */

@@ -3,7 +3,7 @@
 import { html } from './ui.js';
 import { useTexts } from './texts.js';
 import { formatNumber, formatTime } from './format.js';
-import { conversationOf } from './evidence.js';
+import { conversationOf, pageOf } from './evidence.js';
 import { kindName, roleName, sceneName } from './names.js';
 import { RecordActions } from './record.js';
 import { Badge, MemoryName, MemoryText, Table } from './components.js';
@@ -16,7 +16,8 @@ const texts = {
     keyword: 'keyword', vector: 'vector', graph: 'graph', neighbor: 'neighbor', fused: 'fused', ranked: 'ranked',
     reranked: 'reranked', boosted: 'boosted', selected: 'selected', parts: 'Parts of the score', feature: 'Feature',
     value: 'Value', contribution: 'Contribution', boost: 'Factor {name}', repeats: 'repeats another hit',
-    reranker: 'Reranker', conversation: 'Open the conversation', up: 'up by {count}', down: 'down by {count}',
+    reranker: 'Reranker', conversation: 'Open the conversation', page: 'Open this memory',
+    up: 'up by {count}', down: 'down by {count}',
     rankOf: '{step}: rank {rank} of {of}', notAmong: 'not among the hits of this retriever', score: 'score {score}',
     session: 'session', user: 'user', actions: 'Actions', details: 'Why it has this place',
   },
@@ -25,7 +26,7 @@ const texts = {
     relevanceLabel: '相关性 {value}（满分 1），阈值 {threshold}', ranks: '名次', notFound: '–', keyword: '关键词', vector: '向量',
     graph: '关系图', neighbor: '相邻', fused: '融合', ranked: '排序', reranked: '重排', boosted: '加权', selected: '选择',
     parts: '分数的组成', feature: '特征', value: '值', contribution: '贡献', boost: '系数 {name}', repeats: '与另一条结果重复',
-    reranker: '重排器', conversation: '打开对话', up: '上升 {count} 位', down: '下降 {count} 位',
+    reranker: '重排器', conversation: '打开对话', page: '打开这条记忆', up: '上升 {count} 位', down: '下降 {count} 位',
     rankOf: '{step}：第 {rank} 名（共 {of}）',
     notAmong: '不在该检索器的结果中', score: '分数 {score}', session: '会话', user: '用户', actions: '操作', details: '为何排在此处',
   },
@@ -52,9 +53,10 @@ export function SearchHit({ hit, best, threshold, owner, onChanged }) {
           : t('notRelevant', { threshold: formatNumber(threshold, 2) })}<//>
         ${hit.repeats && html`<${Badge} tone="warn">${t('repeats')}<//>`}</span></header>
     <div class="hit-columns"><div><${MemoryText} text=${record.text} />
-      ${record.scope?.session && html`<div class="record-actions"><span class="hint">${t('session')}${' '}
-        <${MemoryName} name=${record.scope.session} /></span>
-        <a href=${conversationOf({ ...record, ...names }, owner)}>${t('conversation')}</a></div>`}
+      <div class="record-actions"><a href=${pageOf({ ...record, ...names })}>${t('page')}</a>
+        ${record.scope?.session && html`<a href=${conversationOf({ ...record, ...names }, owner)}>
+            ${t('conversation')}</a>
+          <span class="hint">${t('session')}${' '}<${MemoryName} name=${record.scope.session} /></span>`}</div>
       <details><summary>${t('actions')}</summary><${RecordActions} record=${record} owner=${names}
         onChanged=${onChanged} /></details></div>
     <${HitScores} hit=${hit} best=${best} threshold=${threshold} /></div>

@@ -73,7 +73,9 @@ const LARGEST_BUCKET_MS = 120000;
 /** Number of degraded recalls that are shown before "Show more". */
 const SHOWN_RECALLS = 15;
 /** Routes that this page itself uses. Other programs may use some of them as well. */
-const OWN_ROUTES = ['/ui', '/api/inspector', '/api/records', '/api/review', '/api/deletions'];
+const OWN_ROUTES = [
+  '/ui', '/openapi.json', '/api/inspector', '/api/records', '/api/review', '/api/deletions', '/api/audit',
+];
 /** Number of requests below which a percentile says nothing. */
 const MIN_COUNT = 5;
 
