@@ -111,6 +111,7 @@ const ASSETS: &[Asset] = assets![
 /// Returns the part with the files. They contain no memories, so they need no key.
 pub(super) fn part() -> ServerPart {
     let router = Router::new()
+        .route("/", get(async || Redirect::temporary("/ui/")))
         .route("/ui", get(async || Redirect::permanent("/ui/")))
         .route("/ui/", get(async |headers: HeaderMap| serve("index.html", &headers)))
         .route("/ui/{*path}", get(async |Path(path): Path<String>, headers: HeaderMap| serve(&path, &headers)));
