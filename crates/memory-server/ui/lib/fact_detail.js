@@ -8,7 +8,7 @@ import { Badge, Loaded, MemoryName, MemoryText, Panel } from './components.js';
 import { FactActions } from './fact_actions.js';
 import { FactBadges, isOver } from './fact_badges.js';
 import { attributeName, subjectName } from './fact_names.js';
-import { pageOf } from './evidence.js';
+import { conversationOf, pageOf } from './evidence.js';
 import { kindName } from './names.js';
 
 const texts = {
@@ -18,7 +18,7 @@ const texts = {
     rule: 'Found by', found: 'How it was found', model: 'a model', hand: 'a person or an import',
     sources: 'Where it comes from',
     noSources: 'It was written by hand, or its sources have expired.', gone: 'This record has expired.',
-    page: 'Open this memory', contradictions: 'What contradicts it',
+    page: 'Open this memory', conversation: 'Open the conversation', contradictions: 'What contradicts it',
     contradictionHint: 'These facts cannot both hold. Edit or retract the wrong one; unpin a fact that a newer one '
       + 'should replace.',
     attributeHistory: 'History of {person} · {attribute}', now: 'now', states: 'States of this fact',
@@ -30,7 +30,7 @@ const texts = {
   zh: {
     user: '用户', value: '值', attribute: '属性', person: '关于', from: '生效时间', until: '失效时间', said: '说出时间',
     stored: '存入时间', confidence: '置信度', rule: '提取方式', found: '如何得到', model: '模型', hand: '人工或导入', sources: '来源',
-    noSources: '该事实由人工写入，或其来源已过期。', gone: '此记录已过期。', page: '打开这条记忆', contradictions: '与之矛盾',
+    noSources: '该事实由人工写入，或其来源已过期。', gone: '此记录已过期。', page: '打开这条记忆', conversation: '打开对话', contradictions: '与之矛盾',
     contradictionHint: '这些事实不能同时成立。请修改或撤回错误的一条；若应由新事实取代，请取消置顶。', attributeHistory: '{person} · {attribute} 的历史',
     now: '至今', states: '此事实的状态', texts: '原来的文本', repeats: '再次提到', replaced: '被取代为', active: '当前', pending: '待审核',
     superseded: '已被取代', revoked: '已撤回', deleted: '已删除', since: '自 {time}', span: '{from} – {until}',
@@ -107,7 +107,9 @@ function Sources({ detail, owner }) {
             <${Badge} tone="info">${kindName(source.record.kind)}<//></header>
           <${Quoted} text=${source.record.text} quote=${source.quote} />
           ${source.record.is_clipped && html`<p class="hint">${t('clipped')}</p>`}
-          <a href=${pageOf(source.record, owner)}>${t('page')}</a>`
+          <div class="record-actions"><a href=${pageOf(source.record, owner)}>${t('page')}</a>
+            ${source.record.session_id && html`<a href=${conversationOf(source.record, owner)}>
+              ${t('conversation')}</a>`}</div>`
         : html`<p class="hint">${t('gone')}</p>`}
     </article>`)}<//>`;
 }
