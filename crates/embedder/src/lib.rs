@@ -3,6 +3,8 @@
 mod cached;
 mod embedder;
 mod hash;
+#[cfg(feature = "english")]
+mod token_vectors;
 mod weighted_lru;
 #[cfg(feature = "english")]
 mod word_table;

@@ -2,9 +2,11 @@
 
 use std::sync::LazyLock;
 
-use memory_engine_core::{MultiVector, Token};
+use memory_engine_core::{MultiVector, text::is_code};
 use rustc_hash::FxHashMap;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
+
+use crate::token_vectors::{TokenVectors, compared_part, groups};
 
 /// Made by `scripts/build-word-vectors`, which describes the format.
 static FILE: &[u8] = include_bytes!("../data/words-en.bin");
@@ -18,11 +20,6 @@ static TABLE: LazyLock<WordTable> = LazyLock::new(|| match WordTable::read(FILE)
 
 /// Number of dimensions of the bundled table.
 pub(crate) const WORD_DIMENSIONS: usize = 128;
-/// Maximum number of tokens of a part of a text, which is compared with a query by itself.
-const MAX_PART_TOKENS: usize = 128;
-/// Maximum number of tokens of a text that are compared, and of characters that are read, from its start.
-const MAX_TOKENS: usize = 512;
-const MAX_TOKEN_CHARS: usize = 8 * MAX_TOKENS;
 /// Longer words have no vector.
 const MAX_WORD_CHARS: usize = 100;
 
@@ -71,22 +68,37 @@ impl WordTable {
         &self.numbers[token as usize * WORD_DIMENSIONS..][..WORD_DIMENSIONS]
     }
 
-    /// Returns the vectors of a text's tokens, scaled to length 1, with the weights of the model. Only the first 512
-    /// tokens of the first 4096 characters count. `None` if no token is in the table.
+    /// Returns the vectors of a text's tokens, scaled to length 1, with the weights of the model. The numbers of a code
+    /// are similar to no other token: its pieces would match other numbers. `None` if there is no token.
     pub(crate) fn token_vectors(&self, text: &str) -> Option<MultiVector> {
-        let end = text.char_indices().nth(MAX_TOKEN_CHARS).map_or(text.len(), |(at, _)| at);
-        let mut rows = self.tokens(&text[..end]);
-        rows.truncate(MAX_TOKENS);
-        let mut codes = Vec::with_capacity(rows.len() * WORD_DIMENSIONS);
-        let mut tokens = Vec::with_capacity(rows.len());
-        for id in rows {
+        let mut vectors = TokenVectors::new(WORD_DIMENSIONS);
+        let mut rows = Vec::new();
+        for_each_word(compared_part(text), |word| {
+            if vectors.is_full() {
+                return;
+            }
+            let is_code = is_code(word);
+            for group in groups(word).filter(|_| is_code) {
+                if group.starts_with(|c: char| c.is_ascii_digit()) {
+                    vectors.push_own(group);
+                } else {
+                    self.add_pieces(group, &mut rows);
+                    self.push_rows(&mut rows, &mut vectors);
+                }
+            }
+            if !is_code {
+                self.add_pieces(word, &mut rows);
+                self.push_rows(&mut rows, &mut vectors);
+            }
+        });
+        vectors.finish()
+    }
+
+    fn push_rows(&self, rows: &mut Vec<u32>, vectors: &mut TokenVectors) {
+        for id in rows.drain(..) {
             let row = self.row(id);
-            codes.extend(row.iter().map(|number| number.cast_signed()));
-            let scale = 1.0 / length(row).max(f32::EPSILON);
-            tokens.push(Token { id, weight: self.weights[id as usize], scale });
+            vectors.push_row(id, row, length(row), self.weights[id as usize]);
         }
-        let vectors = MultiVector::from_codes(WORD_DIMENSIONS, codes, tokens, MAX_PART_TOKENS).ok()?;
-        (!vectors.is_empty()).then_some(vectors)
     }
 
     /// Returns the mean of the vectors of a text's tokens, scaled to length 1; `None` if no token is in the table.
@@ -105,13 +117,8 @@ impl WordTable {
     /// Returns the rows of the tokens of a text: words in lower case and without accents, cut into pieces where the
     /// table lacks a word (WordPiece, Wu et al. 2016, as BERT uses it). A word that no pieces make up is left out.
     fn tokens(&self, text: &str) -> Vec<u32> {
-        let plain: String = text.to_lowercase().nfd().filter(|c| !is_combining_mark(*c)).collect();
         let mut tokens = Vec::new();
-        for chunk in plain.split(|c: char| c.is_whitespace() || c.is_control()) {
-            for word in split_punctuation(chunk) {
-                self.add_pieces(word, &mut tokens);
-            }
-        }
+        for_each_word(text, |word| self.add_pieces(word, &mut tokens));
         tokens
     }
 
@@ -147,6 +154,14 @@ impl WordTable {
             tokens.push(row);
             start += piece.len() - prefix.len();
         }
+    }
+}
+
+/// Calls `visit` for each word and each punctuation mark of a text, in lower case and without accents.
+fn for_each_word(text: &str, mut visit: impl FnMut(&str)) {
+    let plain: String = text.to_lowercase().nfd().filter(|c| !is_combining_mark(*c)).collect();
+    for chunk in plain.split(|c: char| c.is_whitespace() || c.is_control()) {
+        split_punctuation(chunk).for_each(&mut visit);
     }
 }
 
@@ -186,6 +201,19 @@ mod tests {
         assert_eq!(pieces("Café embeddings"), ["cafe", "em", "##bed", "##ding", "##s"]);
         assert_eq!(pieces("我"), Vec::<&str>::new());
         assert!(pieces(&"a".repeat(101)).is_empty());
+    }
+
+    #[test]
+    fn a_code_is_similar_to_itself_only() {
+        let vectors = |text: &str| WordTable::bundled().token_vectors(text).unwrap();
+        assert_eq!(vectors("gate TK7719"), vectors("gate TK 7719"));
+        let number = |text: &str| vectors(text).codes()[128 * 2..].to_vec();
+        let product =
+            |a: &str, b: &str| number(a).iter().zip(number(b)).map(|(a, b)| i32::from(*a) * i32::from(b)).sum::<i32>();
+        assert_eq!(product("gate tk7719", "gate TK7719"), 128);
+        assert!(product("gate tk7719", "gate tk7718") < 64);
+        assert_eq!(vectors("in 2019").tokens().len(), 2);
+        assert!(vectors("in 2019").tokens().iter().all(|token| token.id < 27_660), "a year is a word");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Ranks the candidates by features of their words, their speakers and their places in the conversation.
 
+mod codes;
 mod content;
 mod date_question;
 mod document_terms;
@@ -162,8 +163,14 @@ impl RecallRun<'_> {
             query_terms: &query_terms,
         });
         // Scores are compared within the query, so all candidates use one model.
-        let models: Vec<RankingModel> =
-            candidates.iter().map(|(candidate, _)| self.model_for(candidate, &token_similarities)).collect();
+        let model_at = |(at, (candidate, _)): (usize, &(Candidate, Record))| {
+            if token_similarities.is_comparable(at) {
+                self.model_for(candidate, &token_similarities)
+            } else {
+                RankingModel::Words
+            }
+        };
+        let models: Vec<RankingModel> = candidates.iter().enumerate().map(model_at).collect();
         let model = models.iter().copied().max().unwrap_or(RankingModel::Words);
         let weights = FeatureWeights::built_in(model, shape);
         let scores = weights.scores(&values);

@@ -22,7 +22,8 @@ pub enum Feature {
     /// median, at least −1 ([`position_among`]).
     Vector,
     /// Mean over the query's tokens of the greatest cosine with a token of the candidate's best part, weighted by the
-    /// rarity of the query's tokens (MaxSim), scaled as [`Vector`](Self::Vector).
+    /// rarity of the query's tokens (MaxSim), scaled as [`Vector`](Self::Vector). [`Keyword`](Self::Keyword) for a
+    /// candidate that cannot be compared, because it has no token vectors or is in another language.
     MaxSim,
     /// As [`MaxSim`](Self::MaxSim), for the sentence of the query that fits the candidate best.
     MaxSimSentence,
@@ -50,6 +51,9 @@ pub enum Feature {
     /// of its words as the best one, from −1 for the first to 1 for the last. If it asks for a former state: the
     /// negative of that.
     Validity,
+    /// Share of the query's codes that the candidate contains: 0 to 1. A code is a word of letters and digits, or a
+    /// number of at least three digits that is no year, without its separators.
+    Code,
     /// `RecallOptions::assistant_penalty` (0–1) for a message of a model and for a summary, else 0.
     Assistant,
     /// Share of the query's words that the candidate contains, weighted by idf among the candidates: 0 to 1.
@@ -82,6 +86,7 @@ enum_names! {
         QuestionTurn => "question_turn",
         DateAsked => "date_asked",
         Validity => "validity",
+        Code => "code",
         Assistant => "assistant",
         WordCoverage => "word_coverage",
         Personal => "personal",

@@ -174,6 +174,41 @@ async fn english_is_compared_word_by_word() {
 }
 
 #[tokio::test]
+async fn a_code_is_found_in_a_text_of_the_other_language() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for text in [
+            "渡轮TK-7719下午四点一刻开船，从三号码头",
+            "PX8802 is with the courier in Malmö",
+            "the ferry departs when it is full, they said",
+            "when does the ferry to the island depart on Sunday?",
+            "we took the ferry and had to depart early",
+            "the depot is where the ferry company parks",
+            "包裹和订单我都放在门口了",
+            "上次的订单到哪了还不知道",
+        ] {
+            memory.remember(&lin(), text).await.unwrap();
+        }
+        memory.drain(&lin(), |_| ()).await.unwrap();
+        for (query, answer) in [
+            ("When does the ferry TK 7719 depart?", "渡轮TK-7719下午四点一刻开船，从三号码头"),
+            ("订单PX-8802到哪了？", "PX8802 is with the courier in Malmö"),
+        ] {
+            let found = memory.recall(&lin(), query).await.unwrap();
+            assert_eq!(texts(&found)[0], answer, "{query}: {:?}", texts(&found));
+            assert_eq!(value(&found, answer, Feature::Code), 1.0, "{query}");
+            assert_eq!(value(&found, texts(&found)[1], Feature::Code), 0.0, "{query}");
+        }
+    }
+}
+
+/// Returns the value of a feature of the hit with this text, 0 if it has none.
+fn value(recall: &Recall, text: &str, feature: Feature) -> f64 {
+    let hit = recall.hits.iter().find(|hit| hit.record.text == text).unwrap();
+    hit.features.iter().find(|score| score.feature == feature).map_or(0.0, |score| score.value)
+}
+
+#[tokio::test]
 async fn a_question_that_names_a_date_has_weights_of_its_own() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();

@@ -34,6 +34,7 @@ pub(super) fn compute(input: &FeatureInput<'_>) -> Vec<FeatureValues> {
     add_token_similarities(input, &mut values);
     let evidence = compute_evidence(input, &values);
     add_neighbors(input, &evidence, &mut values);
+    add_codes(input, &mut values);
     add_sessions(input, &evidence, &mut values);
     add_speakers(input, &mut values);
     add_date_asked(input, &mut values);
@@ -78,40 +79,45 @@ fn add_vector(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     // A candidate without a similarity is at most as similar as the least similar one.
     let least = known.fold(f64::INFINITY, f64::min);
     let similarities: Vec<f64> = input.candidates.iter().map(|(c, _)| c.similarity.unwrap_or(least)).collect();
-    for (values, position) in values.iter_mut().zip(position_among(&similarities)) {
-        values[Feature::Vector] = position;
+    for (at, (values, position)) in values.iter_mut().zip(position_among(&similarities)).enumerate() {
+        let is_comparable = input.token_similarities.is_comparable(at);
+        values[Feature::Vector] = if is_comparable { position } else { values[Feature::Keyword] };
     }
 }
 
 /// Adds the token-by-token similarities, scaled among the candidates.
 fn add_token_similarities(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     let TokenSimilarities { whole, sentences, .. } = input.token_similarities;
+    if input.token_similarities.is_empty() {
+        return;
+    }
     let of_text = scale(whole.iter().map(|similarity| similarity.map(|similarity| similarity.of_text)));
     let of_query = scale_of_query(whole);
-    let by_sentence: Vec<Vec<f64>> = sentences.iter().map(|sentence| scale_of_query(sentence)).collect();
+    let by_sentence: Vec<Vec<Option<f64>>> = sentences.iter().map(|sentence| scale_of_query(sentence)).collect();
     for (values, similarity) in values.iter_mut().zip(whole) {
         values[Feature::TokenSimilarity] = similarity.map_or(0.0, |similarity| f64::from(similarity.of_query));
     }
-    for (at, (of_text, of_query)) in of_text.into_iter().zip(of_query).enumerate() {
-        values[at][Feature::MaxSimText] = of_text;
-        values[at][Feature::MaxSim] = of_query;
-        let best_sentence = by_sentence.iter().map(|positions| positions[at]).reduce(f64::max);
-        values[at][Feature::MaxSimSentence] = best_sentence.unwrap_or(of_query);
+    for (at, values) in values.iter_mut().enumerate() {
+        // Without a similarity the words that both have in common decide, such as a name in a text of another language.
+        let keyword = values[Feature::Keyword];
+        values[Feature::MaxSimText] = of_text[at].unwrap_or(keyword);
+        let whole = of_query[at].unwrap_or(keyword);
+        values[Feature::MaxSim] = whole;
+        let best_sentence = by_sentence.iter().filter_map(|positions| positions[at]).reduce(f64::max);
+        values[Feature::MaxSimSentence] = best_sentence.unwrap_or(whole);
     }
 }
 
-fn scale_of_query(similarities: &[Option<MaxSim>]) -> Vec<f64> {
+fn scale_of_query(similarities: &[Option<MaxSim>]) -> Vec<Option<f64>> {
     scale(similarities.iter().map(|similarity| similarity.map(|similarity| similarity.of_query)))
 }
 
-/// Scales similarities with [`position_among`]. A missing one counts as the least.
-fn scale(similarities: impl Iterator<Item = Option<f32>>) -> Vec<f64> {
+/// Scales similarities with [`position_among`]. Missing ones stay missing.
+fn scale(similarities: impl Iterator<Item = Option<f32>>) -> Vec<Option<f64>> {
     let similarities: Vec<Option<f64>> = similarities.map(|similarity| similarity.map(f64::from)).collect();
-    let least = similarities.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-    if least.is_infinite() {
-        return vec![0.0; similarities.len()];
-    }
-    position_among(&similarities.into_iter().map(|similarity| similarity.unwrap_or(least)).collect::<Vec<_>>())
+    let known: Vec<f64> = similarities.iter().flatten().copied().collect();
+    let mut positions = position_among(&known).into_iter();
+    similarities.into_iter().map(|similarity| similarity.and_then(|_| positions.next())).collect()
 }
 
 /// Returns how well each record answers the query, for the features of the records around it: its keyword share, or the
@@ -132,6 +138,14 @@ fn add_neighbors(input: &FeatureInput<'_>, evidence: &FxHashMap<RecordId, f64>, 
     let best = best_neighbors(input.neighbors, evidence);
     for (values, (candidate, _)) in values.iter_mut().zip(input.candidates) {
         values[Feature::Neighbor] = best.get(&candidate.id).copied().unwrap_or(0.0);
+    }
+}
+
+fn add_codes(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
+    let codes = input.query_terms.codes();
+    for (values, terms) in values.iter_mut().zip(input.terms) {
+        let held = codes.iter().filter(|code| terms.set.has_any_of(code)).count();
+        values[Feature::Code] = held as f64 / codes.len().max(1) as f64;
     }
 }
 

@@ -28,6 +28,12 @@ impl TokenSimilarities {
     pub(super) fn is_empty(&self) -> bool {
         self.whole.iter().all(Option::is_none)
     }
+
+    /// Returns false for a candidate that the table of word vectors cannot compare with the query, because it is in
+    /// another language. Its vector is then no better.
+    pub(super) fn is_comparable(&self, candidate: usize) -> bool {
+        !self.are_static || self.is_empty() || self.whole[candidate].is_some()
+    }
 }
 
 impl RecallRun<'_> {

@@ -5,7 +5,7 @@ use memory_engine_graph::likely_names;
 use memory_engine_keyword_store::Clause;
 use memory_engine_reranker::TermSet;
 
-use super::{document_terms::DocumentTerms, first_person::speaks_of_user, query_shape::is_long_query};
+use super::{codes::codes, document_terms::DocumentTerms, first_person::speaks_of_user, query_shape::is_long_query};
 use crate::run::RecallRun;
 
 /// Minimum number of candidates assumed for idf. With fewer, it would hardly separate common words from rare ones.
@@ -18,6 +18,8 @@ const CONTEXT_COVERAGE: f64 = 0.5;
 #[derive(Debug, Default)]
 pub(super) struct QueryTerms {
     words: Vec<Word>,
+    /// The codes among the words.
+    codes: Vec<TermSet>,
     /// The parts of each name. Empty for a query with dialogue.
     names: Vec<Vec<TermSet>>,
     /// True if the query speaks of the user. False for a query with dialogue, which nearly always does.
@@ -56,9 +58,10 @@ impl RecallRun<'_> {
                 names.push(parts.iter().map(|part| term_set(with_synonyms(part, &words))).collect());
             }
         }
+        let codes = codes(&words);
         let words = words.iter().map(|word| Word { terms: term_set(word), weight: word.weight }).collect();
         let is_first_person = !has_context && speaks_of_user(&query.text);
-        Ok(QueryTerms { words, names, is_first_person, has_context })
+        Ok(QueryTerms { words, codes, names, is_first_person, has_context })
     }
 }
 
@@ -88,6 +91,11 @@ impl QueryTerms {
     /// Returns false for a query that names dates only.
     pub(super) fn has_words(&self) -> bool {
         !self.words.is_empty()
+    }
+
+    /// Returns the codes of the query, each as the terms by which a text contains it.
+    pub(super) fn codes(&self) -> &[TermSet] {
+        &self.codes
     }
 
     /// Returns the coverage of the query by these candidates.
