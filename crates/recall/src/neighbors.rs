@@ -1,6 +1,6 @@
 //! Neighbors of hits: the reply to a hit, or the question that it replies to, is often what is meant.
 
-use memory_engine_core::{Adjacent, Hit, RecordId, Result, Score};
+use memory_engine_core::{Adjacent, Hit, Neighbor, RecordId, Result, Score};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
@@ -12,9 +12,9 @@ use crate::{
 /// Maximum number of candidates whose neighbors are looked up.
 const MAX_NEIGHBORED: usize = 200;
 
-/// Two adjacent records of different speakers: one of them answers the other. Two turns of one speaker, or two notes,
-/// need not belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Two adjacent records of different speakers, the earlier one first: one of them answers the other. Two turns of one
+/// speaker, or two notes, need not belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct NeighborPair(pub(crate) RecordId, pub(crate) RecordId);
 
 impl RecallRun<'_> {
@@ -34,12 +34,10 @@ fn pairs(ids: &[RecordId], adjacent: &[Adjacent]) -> Vec<NeighborPair> {
     let mut pairs = Vec::new();
     let mut known = FxHashSet::default();
     for (id, adjacent) in ids.iter().zip(adjacent) {
-        let replies = [adjacent.previous, adjacent.next].into_iter().flatten().filter(|n| n.another_voice);
-        for neighbor in replies {
-            if known.insert((*id.min(&neighbor.id), *id.max(&neighbor.id))) {
-                pairs.push(NeighborPair(*id, neighbor.id));
-            }
-        }
+        let of_another_voice = |neighbor: Option<Neighbor>| neighbor.filter(|neighbor| neighbor.another_voice);
+        let before = of_another_voice(adjacent.previous).map(|previous| NeighborPair(previous.id, *id));
+        let after = of_another_voice(adjacent.next).map(|next| NeighborPair(*id, next.id));
+        pairs.extend([before, after].into_iter().flatten().filter(|pair| known.insert(*pair)));
     }
     pairs
 }
@@ -92,8 +90,6 @@ pub(crate) fn best_neighbors(pairs: &[NeighborPair], scores: &FxHashMap<RecordId
 
 #[cfg(test)]
 mod tests {
-    use memory_engine_core::Neighbor;
-
     use super::*;
 
     #[test]
@@ -108,7 +104,7 @@ mod tests {
             Adjacent { previous: reply(a), next: reply(c) },
         ];
         let pairs = pairs(&[a, c, b], &adjacent);
-        assert_eq!(pairs, [NeighborPair(a, b), NeighborPair(c, b)]);
+        assert_eq!(pairs, [NeighborPair(a, b), NeighborPair(b, c)]);
         let gains = gains(&[candidate(a, 4.0), candidate(c, 2.0), candidate(b, 1.0)], &pairs, 0.5);
         let hit = |id, score| Hit { id, score: Score::new(score) };
         assert_eq!(gains, [hit(b, 2.0), hit(a, 0.5), hit(c, 0.5)]);

@@ -8,6 +8,7 @@ mod feature_input;
 mod features;
 mod first_person;
 mod late_interaction;
+mod number_question;
 mod query_shape;
 mod query_terms;
 mod relevance;

@@ -54,6 +54,13 @@ pub enum Feature {
     /// Share of the query's codes that the candidate contains: 0 to 1. A code is a word of letters and digits, or a
     /// number of at least three digits that is no year, without its separators.
     Code,
+    /// Evidence of the turn before the candidate, as for [`Neighbor`](Self::Neighbor), if another speaker ended it with
+    /// a question: 0 to 1.
+    AnswersQuestion,
+    /// 1 if the query asks for a number and the candidate names one.
+    NumberAsked,
+    /// 1 if query and candidate both speak in the first person ("my", 我).
+    FirstPerson,
     /// `RecallOptions::assistant_penalty` (0–1) for a message of a model and for a summary, else 0.
     Assistant,
     /// Share of the query's words that the candidate contains, weighted by idf among the candidates: 0 to 1.
@@ -87,6 +94,9 @@ enum_names! {
         DateAsked => "date_asked",
         Validity => "validity",
         Code => "code",
+        AnswersQuestion => "answers_question",
+        NumberAsked => "number_asked",
+        FirstPerson => "first_person",
         Assistant => "assistant",
         WordCoverage => "word_coverage",
         Personal => "personal",

@@ -209,6 +209,64 @@ fn value(recall: &Recall, text: &str, feature: Feature) -> f64 {
 }
 
 #[tokio::test]
+async fn the_reply_to_a_question_about_the_same_thing_comes_first() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for (session, speaker, text) in [
+            ("a", "Ann", "Which instrument did you pick up this spring? 😊"),
+            ("a", "Ben", "The oboe! The whole house hates it."),
+            ("b", "Ann", "I saw the instrument that you pick up each spring."),
+            ("b", "Ben", "Right, see you at the station."),
+            ("c", "Ann", "你今年春天学的是什么乐器？"),
+            ("c", "Ben", "双簧管！全楼都讨厌它。"),
+            ("d", "Ann", "今年春天的乐器我看到了。"),
+            ("d", "Ben", "好，车站见。"),
+        ] {
+            let session = lin().with_session(session).unwrap();
+            memory.remember(&session, Turn::user(text).with_speaker(speaker)).await.unwrap();
+        }
+        memory.drain(&lin(), |_| ()).await.unwrap();
+        for (query, reply, other) in [
+            (
+                "What instrument did Ben pick up in spring?",
+                "The oboe! The whole house hates it.",
+                "Right, see you at the station.",
+            ),
+            ("Ben 春天学的是什么乐器？", "双簧管！全楼都讨厌它。", "好，车站见。"),
+        ] {
+            let found = memory.recall(&lin(), query).await.unwrap();
+            let rank = |text: &str| texts(&found).iter().position(|hit| *hit == text).unwrap();
+            assert!(rank(reply) < rank(other), "{query}: {:?}", texts(&found));
+            assert!(value(&found, reply, Feature::AnswersQuestion) > 0.4, "{query}");
+            assert_eq!(value(&found, other, Feature::AnswersQuestion), 0.0, "{query}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn numbers_and_the_first_person_are_features() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for text in ["my rent is seven hundred", "the rent is high here", "我的房租是九百", "这边的房租很高"]
+        {
+            memory.remember(&lin(), text).await.unwrap();
+        }
+        for (query, own, other) in [
+            ("how much is my rent?", "my rent is seven hundred", "the rent is high here"),
+            ("我的房租是多少？", "我的房租是九百", "这边的房租很高"),
+        ] {
+            let found = memory.recall(&lin(), query).await.unwrap();
+            for feature in [Feature::NumberAsked, Feature::FirstPerson] {
+                assert_eq!(value(&found, own, feature), 1.0, "{feature} {query}");
+                assert_eq!(value(&found, other, feature), 0.0, "{feature} {query}");
+            }
+        }
+        let found = memory.recall(&lin(), "is the rent high?").await.unwrap();
+        assert_eq!(value(&found, "my rent is seven hundred", Feature::FirstPerson), 0.0);
+    }
+}
+
+#[tokio::test]
 async fn a_question_that_names_a_date_has_weights_of_its_own() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();

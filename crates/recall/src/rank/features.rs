@@ -11,11 +11,16 @@ use super::{
     date_question::{asks_for_a_date, names_a_date},
     document_terms::DocumentTerms,
     feature_input::FeatureInput,
+    first_person::is_in_first_person,
     late_interaction::TokenSimilarities,
+    number_question::{asks_for_a_number, names_a_number},
     relevance::add_relevance,
     tense::add_validity,
 };
-use crate::{candidate::Candidate, neighbors::best_neighbors};
+use crate::{
+    candidate::Candidate,
+    neighbors::{NeighborPair, best_neighbors},
+};
 
 /// Queries of at least this many characters get no speaker and date features: they are texts about many things.
 const LONG_TEXT_MIN_CHARS: usize = 300;
@@ -34,10 +39,13 @@ pub(super) fn compute(input: &FeatureInput<'_>) -> Vec<FeatureValues> {
     add_token_similarities(input, &mut values);
     let evidence = compute_evidence(input, &values);
     add_neighbors(input, &evidence, &mut values);
+    add_answers(input, &evidence, &mut values);
     add_codes(input, &mut values);
     add_sessions(input, &evidence, &mut values);
     add_speakers(input, &mut values);
     add_date_asked(input, &mut values);
+    add_number_asked(input, &mut values);
+    add_first_person(input, &mut values);
     add_relevance(input, &mut values);
     // Reads the word coverage, which is a feature of relevance.
     add_validity(input, &mut values);
@@ -141,6 +149,24 @@ fn add_neighbors(input: &FeatureInput<'_>, evidence: &FxHashMap<RecordId, f64>, 
     }
 }
 
+/// Adds the evidence of the question that a candidate replies to.
+fn add_answers(input: &FeatureInput<'_>, evidence: &FxHashMap<RecordId, f64>, values: &mut [FeatureValues]) {
+    let ends_with_question = |(_, record): &&(Candidate, Record)| ends_with_a_question(&record.text);
+    let questions = input.candidates.iter().filter(ends_with_question);
+    let questions: FxHashMap<RecordId, f64> =
+        questions.filter_map(|(candidate, _)| Some((candidate.id, *evidence.get(&candidate.id)?))).collect();
+    let answered = |NeighborPair(question, answer): &NeighborPair| Some((*answer, *questions.get(question)?));
+    let answers: FxHashMap<RecordId, f64> = input.neighbors.iter().filter_map(answered).collect();
+    for (values, (candidate, _)) in values.iter_mut().zip(input.candidates) {
+        values[Feature::AnswersQuestion] = answers.get(&candidate.id).copied().unwrap_or(0.0);
+    }
+}
+
+/// Returns true if a text ends with a question mark, also before quotation marks and emoji.
+fn ends_with_a_question(text: &str) -> bool {
+    text.rsplit(char::is_alphanumeric).next().is_some_and(|end| end.contains(['?', '？']))
+}
+
 fn add_codes(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     let codes = input.query_terms.codes();
     for (values, terms) in values.iter_mut().zip(input.terms) {
@@ -217,6 +243,25 @@ fn add_date_asked(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     }
     for (values, (_, record)) in values.iter_mut().zip(input.candidates) {
         values[Feature::DateAsked] = indicator(names_a_date(record, &input.plan.zone));
+    }
+}
+
+fn add_number_asked(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
+    let query = &input.plan.query.text;
+    if query.chars().count() >= LONG_TEXT_MIN_CHARS || !asks_for_a_number(query) {
+        return;
+    }
+    for (values, (_, record)) in values.iter_mut().zip(input.candidates) {
+        values[Feature::NumberAsked] = indicator(names_a_number(&record.text));
+    }
+}
+
+fn add_first_person(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
+    if !input.query_terms.is_first_person() {
+        return;
+    }
+    for (values, (_, record)) in values.iter_mut().zip(input.candidates) {
+        values[Feature::FirstPerson] = indicator(is_in_first_person(&record.text));
     }
 }
 

@@ -1,10 +1,11 @@
-//! Detects queries about the user, by first-person words.
+//! Detects queries about the user, and texts in the first person, by first-person words.
 
 use std::sync::LazyLock;
 
 use memory_engine_core::{
     Phrases,
     phrases::{fold, stands_alone},
+    text::is_han,
 };
 use memory_engine_text::Words;
 use serde::Deserialize;
@@ -16,6 +17,7 @@ struct FirstPersonWords {
     words: Words,
     request_phrases: Words,
     owned: Words,
+    speaker: Words,
 }
 
 static WORDS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(DATA.words.iter()));
@@ -38,6 +40,13 @@ pub(super) fn speaks_of_user(query: &str) -> bool {
         }
     }
     WORDS.find_folded(&folded).is_some()
+}
+
+/// Returns true if a text is said in the first person.
+pub(super) fn is_in_first_person(text: &str) -> bool {
+    let is_speaker = |word: &str| DATA.speaker.iter().any(|speaker| word.eq_ignore_ascii_case(speaker));
+    let is_chinese_speaker = |speaker: &str| speaker.starts_with(is_han) && text.contains(speaker);
+    DATA.speaker.iter().any(is_chinese_speaker) || text.split(|c: char| !c.is_ascii_alphabetic()).any(is_speaker)
 }
 
 /// Returns the start of the first match of a request phrase at word boundaries. In "帮我妈选礼物" the user is part of
@@ -67,6 +76,16 @@ mod tests {
             "What is the capital of Peru?",
         ] {
             assert!(!speaks_of_user(query), "{query}");
+        }
+    }
+
+    #[test]
+    fn texts_in_the_first_person_are_recognised() {
+        for text in ["My knee hurts", "Yes, I'd say so", "昨天我没去", "咱们走吧"] {
+            assert!(is_in_first_person(text), "{text}");
+        }
+        for text in ["Mission done in Miami", "She owns it", "她昨天没去", ""] {
+            assert!(!is_in_first_person(text), "{text}");
         }
     }
 

@@ -98,6 +98,11 @@ impl QueryTerms {
         &self.codes
     }
 
+    /// Returns true if the query speaks of the user. False for a query with dialogue.
+    pub(super) fn is_first_person(&self) -> bool {
+        self.is_first_person
+    }
+
     /// Returns the coverage of the query by these candidates.
     pub(super) fn coverage(&self, documents: &[DocumentTerms]) -> Coverage {
         let mut held = vec![0.0; documents.len()];
