@@ -1,16 +1,17 @@
 //! An embedder without a model: word vectors for English, feature hashing for other languages.
 
 use async_trait::async_trait;
-use memory_engine_core::{Embedding, EmbeddingSpace, MultiVector, Result, text::is_han};
+use memory_engine_core::{Embedding, EmbeddingSpace, MultiVector, Result};
 
 use crate::{
     embedder::{Embedder, Purpose, Scale},
     hash::HashEmbedder,
     word_table::{WORD_DIMENSIONS, WordTable},
+    word_vectors::{is_english, word_vectors},
 };
 
-/// An embedder that needs no download. English texts are compared by the meaning of their words, all others by
-/// spelling.
+/// An embedder that needs no download. The vectors of English texts compare the meaning of their words, all others
+/// spelling. With the feature `chinese`, the words of Chinese texts have token vectors, too.
 ///
 /// The first 128 dimensions of a vector are the mean of the text's word vectors, from a bundled table of 27 660 words
 /// and WordPiece tokens (potion-base-8M by MinishLab, MIT License, reduced to 128 dimensions of 8 bits). They are 0 for
@@ -64,15 +65,6 @@ impl Default for WordEmbedder {
     }
 }
 
-/// Returns true if most words of a text have Latin letters. A Chinese character, or a letter of another script, counts
-/// as a word.
-fn is_english(text: &str) -> bool {
-    let is_latin = |c: char| c.is_ascii_alphabetic() || ('\u{c0}'..='\u{24f}').contains(&c);
-    let latin_words = text.split(|c: char| !is_latin(c)).filter(|word| !word.is_empty()).count();
-    let others = text.chars().filter(|c| is_han(*c) || (c.is_alphabetic() && !is_latin(*c))).count();
-    latin_words > others
-}
-
 #[async_trait]
 impl Embedder for WordEmbedder {
     fn space(&self) -> &EmbeddingSpace {
@@ -103,7 +95,7 @@ impl Embedder for WordEmbedder {
     }
 
     fn static_tokens(&self, text: &str) -> Option<MultiVector> {
-        if is_english(text) { WordTable::bundled().token_vectors(text) } else { None }
+        word_vectors(text)
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
@@ -138,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn english_texts_have_token_vectors() {
+    fn texts_have_token_vectors_of_their_language() {
         let embedder = WordEmbedder::new();
         let tokens = embedder.static_tokens("I moved to Lisbon").unwrap();
         assert_eq!((tokens.tokens().len(), tokens.dimensions()), (4, 128));
@@ -148,7 +140,9 @@ mod tests {
         assert!(lengths.into_iter().all(|length| (length - 1.0).abs() < 1e-4));
         let weight = |at: usize| tokens.tokens()[at].weight;
         assert!(weight(3) > weight(2), "Lisbon says more than to");
-        assert_eq!(embedder.static_tokens("我搬到了里斯本"), None);
+        let chinese = embedder.static_tokens("我搬到了里斯本").map(|tokens| tokens.dimensions());
+        assert_eq!(chinese, cfg!(feature = "chinese").then_some(64));
+        assert_eq!(embedder.static_tokens("Я переехал"), None);
         assert_eq!(embedder.static_tokens(""), None);
     }
 

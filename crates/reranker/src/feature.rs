@@ -30,6 +30,13 @@ pub enum Feature {
     /// As [`MaxSim`](Self::MaxSim) with the roles exchanged: mean over the tokens of the candidate's best part of the
     /// greatest cosine with a token of the query.
     MaxSimText,
+    /// As [`MaxSimSentence`](Self::MaxSimSentence), by the bundled vectors of words, where
+    /// [`MaxSim`](Self::MaxSim) does not use them: for Chinese without a model, and next to the vectors of a model.
+    WordMaxSim,
+    /// [`WordMaxSim`](Self::WordMaxSim) if the query speaks of the user, else 0.
+    WordMaxSimPersonal,
+    /// As [`MaxSimText`](Self::MaxSimText), by the bundled vectors of words.
+    WordMaxSimText,
     /// Evidence of the better adjacent turn of another speaker: 0 to 1. The evidence of a record is its keyword share,
     /// or with token vectors the mean of that and its [`MaxSim`](Self::MaxSim), if that is positive.
     Neighbor,
@@ -85,6 +92,9 @@ enum_names! {
         MaxSim => "max_sim",
         MaxSimSentence => "max_sim_sentence",
         MaxSimText => "max_sim_text",
+        WordMaxSim => "word_max_sim",
+        WordMaxSimPersonal => "word_max_sim_personal",
+        WordMaxSimText => "word_max_sim_text",
         Neighbor => "neighbor",
         Session => "session",
         Day => "day",

@@ -267,6 +267,19 @@ async fn numbers_and_the_first_person_are_features() {
 }
 
 #[tokio::test]
+async fn chinese_is_compared_word_by_word() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for text in ["小猫每天睡在炉子旁边", "我家的沙发在客厅", "家里的账单周一到"] {
+            memory.remember(&lin(), text).await.unwrap();
+        }
+        let found = memory.recall(&lin(), "我家的猫咪喜欢在哪里打盹？").await.unwrap();
+        assert_eq!(texts(&found)[0], "小猫每天睡在炉子旁边");
+        assert_eq!(value(&found, "小猫每天睡在炉子旁边", Feature::WordMaxSim), 1.0);
+    }
+}
+
+#[tokio::test]
 async fn a_question_that_names_a_date_has_weights_of_its_own() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();

@@ -12,7 +12,7 @@ use super::{
     document_terms::DocumentTerms,
     feature_input::FeatureInput,
     first_person::is_in_first_person,
-    late_interaction::TokenSimilarities,
+    late_interaction::{Similarities, TokenSimilarities},
     number_question::{asks_for_a_number, names_a_number},
     relevance::add_relevance,
     tense::add_validity,
@@ -95,25 +95,47 @@ fn add_vector(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
 
 /// Adds the token-by-token similarities, scaled among the candidates.
 fn add_token_similarities(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
-    let TokenSimilarities { whole, sentences, .. } = input.token_similarities;
-    if input.token_similarities.is_empty() {
-        return;
-    }
-    let of_text = scale(whole.iter().map(|similarity| similarity.map(|similarity| similarity.of_text)));
-    let of_query = scale_of_query(whole);
-    let by_sentence: Vec<Vec<Option<f64>>> = sentences.iter().map(|sentence| scale_of_query(sentence)).collect();
-    for (values, similarity) in values.iter_mut().zip(whole) {
+    let TokenSimilarities { tokens, words, .. } = input.token_similarities;
+    for (values, similarity) in values.iter_mut().zip(&tokens.whole) {
         values[Feature::TokenSimilarity] = similarity.map_or(0.0, |similarity| f64::from(similarity.of_query));
     }
-    for (at, values) in values.iter_mut().enumerate() {
+    for (values, positions) in values.iter_mut().zip(positions(tokens)) {
         // Without a similarity the words that both have in common decide, such as a name in a text of another language.
         let keyword = values[Feature::Keyword];
-        values[Feature::MaxSimText] = of_text[at].unwrap_or(keyword);
-        let whole = of_query[at].unwrap_or(keyword);
-        values[Feature::MaxSim] = whole;
-        let best_sentence = by_sentence.iter().filter_map(|positions| positions[at]).reduce(f64::max);
-        values[Feature::MaxSimSentence] = best_sentence.unwrap_or(whole);
+        values[Feature::MaxSim] = positions.of_query.unwrap_or(keyword);
+        values[Feature::MaxSimSentence] = positions.of_sentence.unwrap_or(keyword);
+        values[Feature::MaxSimText] = positions.of_text.unwrap_or(keyword);
     }
+    let personal = indicator(input.query_terms.is_first_person());
+    for (values, positions) in values.iter_mut().zip(positions(words)) {
+        let keyword = values[Feature::Keyword];
+        values[Feature::WordMaxSim] = positions.of_sentence.unwrap_or(keyword);
+        values[Feature::WordMaxSimPersonal] = personal * values[Feature::WordMaxSim];
+        values[Feature::WordMaxSimText] = positions.of_text.unwrap_or(keyword);
+    }
+}
+
+/// The similarities of a candidate, scaled among the candidates. `None` if it cannot be compared.
+struct Positions {
+    of_query: Option<f64>,
+    /// That of the sentence that fits best.
+    of_sentence: Option<f64>,
+    of_text: Option<f64>,
+}
+
+/// Returns the positions of the candidates; none if no candidate can be compared.
+fn positions(similarities: &Similarities) -> Vec<Positions> {
+    let Similarities { whole, sentences } = similarities;
+    if whole.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let of_text = scale(whole.iter().map(|similarity| similarity.map(|similarity| similarity.of_text)));
+    let by_sentence: Vec<Vec<Option<f64>>> = sentences.iter().map(|sentence| scale_of_query(sentence)).collect();
+    let of_sentence = |at: usize| by_sentence.iter().filter_map(|positions| positions[at]).reduce(f64::max);
+    let of_query = scale_of_query(whole).into_iter().zip(of_text).enumerate();
+    of_query
+        .map(|(at, (of_query, of_text))| Positions { of_query, of_sentence: of_sentence(at).or(of_query), of_text })
+        .collect()
 }
 
 fn scale_of_query(similarities: &[Option<MaxSim>]) -> Vec<Option<f64>> {

@@ -8,31 +8,39 @@ use tokio::time::Instant;
 use super::query_terms::IDF_MIN_CANDIDATES;
 use crate::{candidate::Candidate, run::RecallRun, trace::Stage};
 
-/// The similarities of the candidates, in their order. All lists are empty if the embedder has no token vectors, or the
-/// comparison failed.
+/// The similarities of the candidates, in their order. Both lists are empty if there are no token vectors.
 #[derive(Debug, Default)]
-pub(super) struct TokenSimilarities {
-    /// To the whole query. `None` for a candidate without token vectors.
+pub(super) struct Similarities {
+    /// To the whole query. `None` for a candidate that cannot be compared with it.
     pub(super) whole: Vec<Option<MaxSim>>,
     /// To each sentence of the query, if it has several. Sentences without tokens are left out.
     pub(super) sentences: Vec<Vec<Option<MaxSim>>>,
+}
+
+/// The similarities of the candidates by each kind of token vectors. All are empty if the comparison failed.
+#[derive(Debug, Default)]
+pub(super) struct TokenSimilarities {
+    /// By the embedder's token vectors; by its table of words, if it has no others.
+    pub(super) tokens: Similarities,
+    /// By the embedder's table of words, if `tokens` are not.
+    pub(super) words: Similarities,
     /// Weighted mean of the token vectors of each candidate, for near-duplicate detection. Empty for static token
     /// vectors: the similarity thresholds are calibrated for vectors of a model.
     pub(super) means: Vec<Option<Vec<f32>>>,
-    /// True if the vectors come from a fixed table and do not depend on context.
+    /// True if `tokens` come from a fixed table and do not depend on context.
     pub(super) are_static: bool,
 }
 
 impl TokenSimilarities {
     /// Returns true if no candidate has token vectors that were compared.
     pub(super) fn is_empty(&self) -> bool {
-        self.whole.iter().all(Option::is_none)
+        self.tokens.whole.iter().all(Option::is_none)
     }
 
     /// Returns false for a candidate that the table of word vectors cannot compare with the query, because it is in
     /// another language. Its vector is then no better.
     pub(super) fn is_comparable(&self, candidate: usize) -> bool {
-        !self.are_static || self.is_empty() || self.whole[candidate].is_some()
+        !self.are_static || self.is_empty() || self.tokens.whole[candidate].is_some()
     }
 }
 
@@ -44,9 +52,6 @@ impl RecallRun<'_> {
         candidates: &[(Candidate, Record)],
         sentences: &[String],
     ) -> TokenSimilarities {
-        if !self.plan.has_semantics() {
-            return TokenSimilarities::default();
-        }
         let started = Instant::now();
         let outcome = self.trace.limit(Stage::Tokens, self.compare_tokens(candidates, sentences)).await;
         self.trace.finish(Stage::Tokens, started, outcome)
@@ -57,33 +62,30 @@ impl RecallRun<'_> {
         candidates: &[(Candidate, Record)],
         sentences: &[String],
     ) -> Result<TokenSimilarities> {
-        if let Some(query) = self.plan.backend.embedder.static_tokens(&self.plan.query.text) {
-            return Ok(self.compare_static_tokens(&query, candidates, sentences));
+        let words = self.compare_words(candidates, sentences);
+        if !self.plan.has_semantics() {
+            return Ok(TokenSimilarities { words, ..TokenSimilarities::default() });
         }
         let backend = &self.plan.backend;
         let texts = std::iter::once(&self.plan.query.text).chain(sentences).cloned().collect();
         let encodings = backend.embed_with_tokens(texts, Purpose::Query).await?;
         let mut queries = encodings.into_iter().map(|encoding| encoding.tokens);
-        let Some(query) = queries.next().flatten() else { return Ok(TokenSimilarities::default()) };
+        let Some(query) = queries.next().flatten() else {
+            return Ok(TokenSimilarities { tokens: words, are_static: true, ..TokenSimilarities::default() });
+        };
         let ids: Vec<_> = candidates.iter().map(|(candidate, _)| candidate.id).collect();
         let texts = self.token_vectors(&ids).await?;
-        Ok(TokenSimilarities {
-            means: texts.iter().map(|text| text.as_ref().map(MultiVector::weighted_mean)).collect(),
-            ..compare(&query, queries.flatten(), &texts)
-        })
+        let means = texts.iter().map(|text| text.as_ref().map(MultiVector::weighted_mean)).collect();
+        let tokens = compare(&query, queries.flatten(), &texts);
+        Ok(TokenSimilarities { tokens, words, means, are_static: false })
     }
 
-    /// As [`Self::compare_tokens`], with the vectors of the embedder's table.
-    fn compare_static_tokens(
-        &self,
-        query: &MultiVector,
-        candidates: &[(Candidate, Record)],
-        sentences: &[String],
-    ) -> TokenSimilarities {
+    /// Compares by the vectors of the embedder's table.
+    fn compare_words(&self, candidates: &[(Candidate, Record)], sentences: &[String]) -> Similarities {
         let embedder = &self.plan.backend.embedder;
+        let Some(query) = embedder.static_tokens(&self.plan.query.text) else { return Similarities::default() };
         let texts: Vec<_> = candidates.iter().map(|(_, record)| embedder.static_tokens(&record.text)).collect();
-        let sentences = sentences.iter().filter_map(|sentence| embedder.static_tokens(sentence));
-        TokenSimilarities { are_static: true, ..compare(query, sentences, &texts) }
+        compare(&query, sentences.iter().filter_map(|sentence| embedder.static_tokens(sentence)), &texts)
     }
 }
 
@@ -92,12 +94,8 @@ fn compare(
     query: &MultiVector,
     sentences: impl Iterator<Item = MultiVector>,
     texts: &[Option<MultiVector>],
-) -> TokenSimilarities {
+) -> Similarities {
     let idf = TokenIdf::of_texts(texts.iter().flatten(), IDF_MIN_CANDIDATES);
     let to_texts = |query: &MultiVector| texts.iter().map(|text| max_sim(query, text.as_ref()?, &idf)).collect();
-    TokenSimilarities {
-        whole: to_texts(query),
-        sentences: sentences.map(|sentence| to_texts(&sentence)).collect(),
-        ..TokenSimilarities::default()
-    }
+    Similarities { whole: to_texts(query), sentences: sentences.map(|sentence| to_texts(&sentence)).collect() }
 }
