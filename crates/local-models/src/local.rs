@@ -4,12 +4,12 @@ use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    CodeBits, Embedding, EmbeddingSpace, Error, ErrorKind, Result,
+    CodeBits, Embedding, EmbeddingSpace, Error, ErrorKind, MultiVector, Result,
     observe::{Operation, observe},
     operation_span,
     text::is_han,
 };
-use memory_engine_embedder::{Embedder, Purpose, TextEncoding, WeightedLru};
+use memory_engine_embedder::{Embedder, Purpose, TextEncoding, WeightedLru, word_vectors};
 use parking_lot::Mutex;
 
 use crate::{model::Model, worker::InferenceThread};
@@ -123,6 +123,10 @@ impl Embedder for LocalEmbedder {
 
     fn unrelated(&self, query: &str, text: &str) -> f64 {
         if self.model.0.model.is_e5() { unrelated_e5(is_chinese(query), is_chinese(text)) } else { self.score_floor() }
+    }
+
+    fn static_tokens(&self, text: &str) -> Option<MultiVector> {
+        word_vectors(text)
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
