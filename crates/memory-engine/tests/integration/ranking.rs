@@ -280,6 +280,21 @@ async fn chinese_is_compared_word_by_word() {
 }
 
 #[tokio::test]
+async fn the_length_of_a_message_is_counted_in_words() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        let short = "上周末我们去海边露营，晚上风很大，帐篷差点被吹走，最后大家都挤在车里睡了一夜";
+        let long = short.repeat(3);
+        for (user, text, shape) in [("short", short, QueryShape::Question), ("long", &long, QueryShape::LongMessages)] {
+            let user = lin().with_agent(user).unwrap();
+            memory.remember(&user, text).await.unwrap();
+            let found = memory.recall(&user, "帐篷怎么了？").await.unwrap();
+            assert_eq!(found.query_shape, Some(shape), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_question_that_names_a_date_has_weights_of_its_own() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();

@@ -9,8 +9,8 @@ use crate::plan::Plan;
 
 /// A query of at least this many estimated tokens (about 80 of a model) is a long one: a dialogue, or a pasted text.
 const LONG_QUERY_MIN_TOKENS: usize = 105;
-/// The messages are long if the median of the first candidates has at least this many terms.
-const LONG_MESSAGE_MIN_TERMS: u32 = 40;
+/// The messages are long if the median of the first candidates has at least this many words.
+const LONG_MESSAGE_MIN_WORDS: u32 = 40;
 /// Number of candidates that decide whether the messages are long.
 const SHAPE_CANDIDATES: usize = 20;
 
@@ -21,9 +21,9 @@ pub(super) fn query_shape(plan: &Plan<'_>, terms: &[DocumentTerms]) -> QueryShap
     if is_long_query(query) {
         return QueryShape::LongQuery;
     }
-    let mut lengths: Vec<u32> = terms.iter().take(SHAPE_CANDIDATES).map(|terms| terms.length).collect();
+    let mut lengths: Vec<u32> = terms.iter().take(SHAPE_CANDIDATES).map(|terms| terms.words).collect();
     lengths.sort_unstable();
-    let is_long = |median: &u32| *median >= LONG_MESSAGE_MIN_TERMS;
+    let is_long = |median: &u32| *median >= LONG_MESSAGE_MIN_WORDS;
     if lengths.get(lengths.len() / 2).is_some_and(is_long) {
         QueryShape::LongMessages
     } else if windows(query, plan.asked_at, &plan.zone).is_empty() {
