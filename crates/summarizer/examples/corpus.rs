@@ -6,7 +6,7 @@
 use std::io::BufRead;
 
 use memory_engine_core::{Kind, Record, RecordId, Role, Scope, Timestamp};
-use memory_engine_summarizer::RuleFacts;
+use memory_engine_summarizer::{ExtractedFact, RuleFacts};
 use serde_json::Value;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,7 +23,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // In conversations of two persons, the sets have `participant` in place of a role.
         record.role = key("role").filter(|role| *role != "participant").map(Role::new);
         record.speaker = key("speaker").map(str::to_owned);
-        for fact in rules.facts(&[record]) {
+        // An end states nothing by itself: without the fact that it ends, it is not stored.
+        let is_fact = |fact: &ExtractedFact| !fact.slot.starts_with(ExtractedFact::ENDED);
+        for fact in rules.facts(&[record]).into_iter().filter(is_fact) {
             let rule = fact.rule.as_ref().map(ToString::to_string).unwrap_or_default();
             let value = fact.value.replace(['\t', '\n'], " ");
             println!("{rule}\t{id}\t{}\t{}\t{}\t{value}", fact.subject, fact.slot, fact.polarity);

@@ -29,6 +29,6 @@ pub use patterns::FactPatterns;
 pub use record::render;
 pub(crate) use relatives::{canonical_name, is_any_partner, is_partner};
 pub use rules::RuleFacts;
-pub(crate) use takebacks::names_slot;
+pub(crate) use takebacks::{ends_slot, names_slot};
 pub use types::{Cardinality, ExtractedFact, FactEvidence, FactKind, Polarity};
 pub(crate) use value_key::{is_of_kind, wish_topic};

@@ -5,15 +5,20 @@
 
 mod change;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp, fact_keys as keys, history::FormerState};
+use memory_engine_core::{
+    Kind, Record, RecordId, Scope, State, Timestamp, fact_keys as keys, history::FormerState, text::normalize,
+};
 use serde_json::json;
 
 pub use self::change::{Change, ChangeKind};
 
 use crate::{
-    fact::{ExtractedFact, Polarity, canonical_name, is_any_partner, is_of_kind, is_partner, names_slot, wish_topic},
+    fact::{
+        ExtractedFact, Polarity, canonical_name, ends_slot, is_any_partner, is_of_kind, is_partner, names_slot,
+        wish_topic,
+    },
     text::has_han,
 };
 
@@ -30,7 +35,9 @@ use crate::{
 /// - "We broke up" ends the names of every partner, and "I can eat shrimp now" a dislike of shrimp.
 /// - A wish ends an earlier one about the same: "answer in French" after "always answer in English". The end of a wish
 ///   is an act, which does not hold itself.
-/// - "Forget what I said about walnuts" ends the facts whose value, slot or relative it names, in any slot.
+/// - "Forget what I said about walnuts" ends the facts whose value, slot or relative it names, in any slot. "I'm off
+///   keto" ends the positive facts whose value it names, in the slots of its kind of end. Such an end is left out if no
+///   fact is about it.
 /// - A fact that [corrects](ExtractedFact::corrects) another one supersedes it in any slot.
 ///
 /// The result depends only on the facts, not on their order of arrival. A second call with the same facts changes
@@ -41,45 +48,48 @@ use crate::{
 ///
 /// Every change can be undone.
 pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
-    let mut known: BTreeMap<(PersonKey, RecordId), &Record> = BTreeMap::new();
-    let mut added: BTreeMap<(PersonKey, RecordId), &Record> = BTreeMap::new();
-    for record in existing.iter().filter(|record| record.kind == Kind::FACT) {
-        known.insert((person_key(record), record.id), record);
-    }
-    for record in new.iter().filter(|record| record.kind == Kind::FACT) {
-        let key = (person_key(record), record.id);
-        if !known.contains_key(&key) {
-            added.insert(key, record);
-        }
-    }
+    let known = facts_by_id(existing);
+    let mut all = facts_by_id(new);
+    all.extend(known.clone());
     let mut groups: BTreeMap<(PersonKey, String, String), Vec<FactState>> = BTreeMap::new();
-    for record in known.values().chain(added.values()).filter(|record| has_computed_state(record)) {
+    for record in all.into_values().filter(|record| has_computed_state(record)) {
         if let Some(fact) = ExtractedFact::from_record(record) {
             let state = FactState::new((*record).clone(), fact);
             let key = (person_key(record), state.fact.subject.clone(), comparable_slots(&state.fact.slot).to_owned());
             groups.entry(key).or_default().push(state);
         }
     }
-    let withdrawals: Vec<FactState> = groups.values().flatten().filter(|s| s.is_withdrawal()).cloned().collect();
+    let endings: Vec<FactState> = groups.values().flatten().filter(|s| s.is_ending()).cloned().collect();
     let mut changes = Vec::new();
-    for ((person, subject, slot), mut group) in groups {
-        if slot != ExtractedFact::WITHDRAWN {
-            let is_of_owner = |withdrawal: &&FactState| {
-                person_key(&withdrawal.record) == person
-                    && subject.split('.').next() == withdrawal.fact.subject.split('.').next()
+    let mut effective = BTreeSet::new();
+    for ((person, subject, _), mut group) in groups {
+        let has_endings = group.iter().any(FactState::is_ending);
+        if !has_endings {
+            let is_of_owner = |ending: &&FactState| {
+                let names_owner = subject.split('.').next() == ending.fact.subject.split('.').next();
+                let is_of_subject = ending.fact.subject == subject || (ending.is_withdrawal() && names_owner);
+                person_key(&ending.record) == person && is_of_subject
             };
-            group.extend(withdrawals.iter().filter(is_of_owner).cloned());
+            group.extend(endings.iter().filter(is_of_owner).cloned());
         }
         compute_ends(&mut group);
-        group.retain(|state| slot == ExtractedFact::WITHDRAWN || !state.is_withdrawal());
+        effective.extend(group.iter().filter_map(|state| state.end.map(FactEnd::cause)));
+        group.retain(|state| has_endings || !state.is_ending());
         for state in group.into_iter().filter(|state| state.retired_at.is_none()) {
             let before = known.get(&(person.clone(), state.record.id)).copied();
             changes.extend(to_change(state, before));
         }
     }
+    changes.retain(|change: &Change| !is_idle_end(change, &effective));
     // New records come first, so that a superseding fact is stored before the superseded one changes.
     changes.sort_by_key(|change: &Change| (change.before.is_some(), change.after.as_ref().map(Record::position)));
     changes
+}
+
+/// Returns the facts among the records by their range and id.
+fn facts_by_id(records: &[Record]) -> BTreeMap<(PersonKey, RecordId), &Record> {
+    let facts = records.iter().filter(|record| record.kind == Kind::FACT);
+    facts.map(|record| ((person_key(record), record.id), record)).collect()
 }
 
 /// Returns the name of the slots whose facts are compared with those of a slot.
@@ -139,6 +149,15 @@ enum FactEnd {
     Retracted(RecordId, Timestamp),
 }
 
+impl FactEnd {
+    /// Returns the fact that caused it.
+    fn cause(self) -> RecordId {
+        match self {
+            Self::Merged(cause) | Self::Superseded(cause, _) | Self::Retracted(cause, _) => cause,
+        }
+    }
+}
+
 impl FactState {
     fn new(record: Record, fact: ExtractedFact) -> Self {
         let retired_at = retired_at(&record);
@@ -156,8 +175,8 @@ impl FactState {
             && self.fact.polarity == Polarity::Positive
             && older.fact.slot == "like"
             && older.fact.polarity == Polarity::Negative;
-        if older.is_withdrawal() || self.is_withdrawal() {
-            return !older.is_withdrawal() && self.withdraws(older);
+        if older.is_ending() || self.is_ending() {
+            return !older.is_ending() && if self.is_withdrawal() { self.withdraws(older) } else { self.stops(older) };
         }
         self.fact.slot == older.fact.slot
             || is_food_again
@@ -178,15 +197,27 @@ impl FactState {
         self.fact.slot == ExtractedFact::WITHDRAWN
     }
 
+    /// Returns true for a fact that ends others of any slot by the name of their value.
+    fn is_ending(&self) -> bool {
+        self.is_withdrawal() || self.fact.is_end()
+    }
+
+    /// Returns true if what is over is the value of a positive fact, or the name of a plan.
+    fn stops(&self, other: &Self) -> bool {
+        let plan = other.fact.slot.strip_prefix("plan.").map(normalize);
+        let value = plan.as_ref().unwrap_or(&other.key);
+        let is_named = is_part_of(&self.key, value) || is_kind_of(value, &self.key) || has_han_part(value, &self.key);
+        other.fact.polarity == Polarity::Positive && is_named && ends_slot(&self.fact.slot, &self.key, &other.fact.slot)
+    }
+
     /// Returns true for a lasting request to the assistant.
     fn is_wish(&self) -> bool {
         self.fact.slot == ExtractedFact::WISH
     }
 
-    /// Returns true for a fact that is kept with those that it ended, but does not hold: a withdrawal, or the end of a
-    /// wish.
+    /// Returns true for a fact that is kept with those that it ended, but does not hold: a withdrawal or another end.
     fn is_act(&self) -> bool {
-        self.is_withdrawal() || (self.is_wish() && self.fact.polarity == Polarity::Negative)
+        self.is_ending() || (self.is_wish() && self.fact.polarity == Polarity::Negative)
     }
 
     /// Returns true if both are wishes of the same topic, such as the language of answers.
@@ -222,7 +253,7 @@ impl FactState {
     /// Returns true if this negative fact ends the other, positive one.
     fn denies(&self, other: &Self) -> bool {
         self.key == ExtractedFact::ANY
-            || self.is_withdrawal()
+            || self.is_ending()
             || self.key == other.key
             || (self.fact.is_single() && is_part_of(&self.key, &other.key))
             || (self.is_wish() && (self.shares_topic(other) || self.names_words_of(other)))
@@ -230,22 +261,18 @@ impl FactState {
     }
 }
 
-/// Slots in which a denial of every value ends nothing while several values hold, because it may mean one of them. An
-/// allergy that ends by mistake is dangerous.
-const AMBIGUOUS_DENIAL_SLOTS: [&str; 1] = ["allergy"];
+/// The slot in which a denial of every value ends nothing while several values hold, because it may mean one of them.
+/// An allergy that ends by mistake is dangerous.
+const AMBIGUOUS_DENIAL_SLOT: &str = "allergy";
 
 /// Returns true if a fact denies every value of a slot, but may mean one of several that hold.
 fn is_ambiguous_denial(denial: &FactState, earlier: &[FactState]) -> bool {
+    let names_all =
+        denial.key == ExtractedFact::ANY || (denial.is_withdrawal() && names_slot(&denial.key, AMBIGUOUS_DENIAL_SLOT));
     let is_held = |state: &&FactState| {
-        let is_ambiguous = |slot: &&str| *slot == state.fact.slot;
-        let names_all =
-            denial.key == ExtractedFact::ANY || (denial.is_withdrawal() && names_slot(&denial.key, &state.fact.slot));
-        names_all
-            && state.end.is_none()
-            && state.fact.polarity == Polarity::Positive
-            && AMBIGUOUS_DENIAL_SLOTS.iter().any(is_ambiguous)
+        state.end.is_none() && state.fact.polarity == Polarity::Positive && state.fact.slot == AMBIGUOUS_DENIAL_SLOT
     };
-    earlier.iter().filter(is_held).count() > 1
+    names_all && earlier.iter().filter(is_held).count() > 1
 }
 
 /// Computes which facts of one subject and slot hold, from all statements in the order of their times.
@@ -310,11 +337,24 @@ fn is_part_of(part: &str, whole: &str) -> bool {
     padded(whole).contains(&padded(part)) || (is_chinese && (whole.starts_with(part) || whole.ends_with(part)))
 }
 
+/// Returns true if a Chinese value contains some characters, or begins or ends with one.
+fn has_han_part(value: &str, part: &str) -> bool {
+    let is_end = value.starts_with(part) || value.ends_with(part);
+    has_han(value) && if part.chars().count() > 1 { value.contains(part) } else { is_end }
+}
+
 /// Returns true if one folded value names a kind of the other: "iced coffee" is a kind of "coffee", and "一辆大众" one of
 /// "车".
 fn is_kind_of(value: &str, kind: &str) -> bool {
     let ends_with_kind = value.strip_suffix(kind).is_some_and(|rest| rest.ends_with(' ') || has_han(kind));
     (ends_with_kind && kind.chars().count() > 1) || is_of_kind(value, kind)
+}
+
+/// Returns true if a change adds the end of something that no fact is about: "I finished my coffee".
+fn is_idle_end(change: &Change, effective: &BTreeSet<RecordId>) -> bool {
+    let added = change.after.as_ref().filter(|_| change.before.is_none());
+    let ended = added.filter(|record| ExtractedFact::from_record(record).is_some_and(|fact| fact.is_end()));
+    ended.is_some_and(|record| !effective.contains(&record.id))
 }
 
 /// Returns the change that gives a record its computed state, or `None` if it has that state.
@@ -326,13 +366,9 @@ fn to_change(state: FactState, before: Option<&Record>) -> Option<Change> {
     }
     record.valid_until = fact.valid_until;
     record.state = State::Active;
-    let cause = match end {
-        Some(FactEnd::Merged(into)) => Some((keys::MERGED_INTO, into)),
-        Some(FactEnd::Superseded(by, _) | FactEnd::Retracted(by, _)) => Some((keys::SUPERSEDED_BY, by)),
-        None => None,
-    };
-    if let Some((key, id)) = cause {
-        record.metadata.insert(key.to_owned(), json!(id));
+    if let Some(end) = end {
+        let key = if matches!(end, FactEnd::Merged(_)) { keys::MERGED_INTO } else { keys::SUPERSEDED_BY };
+        record.metadata.insert(key.to_owned(), json!(end.cause()));
     }
     if !confirmed_by.is_empty() {
         record.metadata.insert(keys::CONFIRMED_BY.to_owned(), json!(confirmed_by));

@@ -20,8 +20,10 @@ fn turn(role: Role, text: &str) -> Record {
     turn
 }
 
+/// Returns the facts of a text, without ends: they are stored only together with the fact that they end.
 fn facts_in(text: &str) -> Vec<ExtractedFact> {
-    RULES.with(|rules| rules.facts(&[turn(Role::USER, text)]))
+    let facts = RULES.with(|rules| rules.facts(&[turn(Role::USER, text)]));
+    facts.into_iter().filter(|fact| !fact.slot.starts_with(ExtractedFact::ENDED)).collect()
 }
 
 thread_local! {

@@ -55,6 +55,19 @@ fn rendered_facts(records: &[Record], n: u32) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
+fn an_end_is_stored_only_with_the_fact_that_it_ends() {
+    let mut records = Vec::new();
+    assert!(add_facts(&mut records, &facts_on(0, "I gave up falconry")).is_empty());
+    add_facts(&mut records, &facts_on(1, "I play golf every week"));
+    add_facts(&mut records, &facts_on(1, "I don't like golf"));
+    add_facts(&mut records, &facts_on(2, "I gave up golf"));
+    let states: BTreeMap<String, State> =
+        records.iter().filter_map(|r| Some((ExtractedFact::from_record(r)?.slot, r.state))).collect();
+    let expected = [("ended.quit", State::Superseded), ("habit", State::Superseded), ("like", State::Active)];
+    assert_eq!(states, expected.map(|(slot, state)| (slot.to_owned(), state)).into());
+}
+
+#[test]
 fn m10_the_last_statement_supersedes_contradicting_ones() {
     // Statements on consecutive days; the facts that hold then; the facts that held before.
     type Case = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);

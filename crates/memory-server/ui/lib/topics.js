@@ -16,11 +16,11 @@ const TOPICS = {
   who: ['name', 'nickname', 'age', 'birthday', 'language', 'death'],
   home: ['home', 'hometown', 'staying'],
   people: ['family', 'kin', 'relationship', 'pet', 'animal'],
-  work: ['job', 'workplace', 'school', 'major', 'skill', 'business'],
+  work: ['job', 'workplace', 'school', 'major', 'grade', 'skill', 'business'],
   likes: ['like', 'favorite', 'eat', 'drink', 'habit', 'fear', 'own'],
   health: ['allergy', 'health', 'medicine', 'diet'],
   plans: ['plan', 'activity'],
-  wishes: ['wish', 'remembered', 'withdrawn', 'note'],
+  wishes: ['wish', 'remembered', 'withdrawn', 'ended', 'note'],
 };
 const TOPIC_OF = new Map(Object.entries(TOPICS).flatMap(([topic, names]) => names.map((name) => [name, topic])));
 

@@ -23,10 +23,12 @@ macro_rules! rule_file {
     };
 }
 
-const RULE_FILES: [&str; 6] = [
+const RULE_FILES: [&str; 8] = [
+    rule_file!("en/ends.toml"),
     rule_file!("en/rules.toml"),
     rule_file!("en/rules-life.toml"),
     rule_file!("en/wishes.toml"),
+    rule_file!("zh/ends.toml"),
     rule_file!("zh/rules.toml"),
     rule_file!("zh/rules-life.toml"),
     rule_file!("zh/wishes.toml"),

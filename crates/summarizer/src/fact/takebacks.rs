@@ -16,9 +16,9 @@ data! {
     DATA = "en/takebacks.toml", "zh/takebacks.toml";
     DataPattern: opening, joke;
     DataPatterns: clause, topic, denial, denial_of_home, contrast;
-    Words: deniable;
+    Words: deniable, vague_ends;
     BTreeMap<String, String>: base_forms;
-    BTreeMap<String, Words>: slot_names;
+    BTreeMap<String, Words>: slot_names, ends;
 }
 
 /// The parts of a sentence that takes something back.
@@ -61,6 +61,12 @@ pub(super) fn is_deniable(family: &str) -> bool {
 /// Returns true if a folded subject names a slot: "job" names `job` and `workplace`.
 pub(crate) fn names_slot(topic: &str, slot: &str) -> bool {
     DATA.slot_names.get(family(slot)).is_some_and(|names| names.contains(topic))
+}
+
+/// Returns true if an end of this slot and folded value, such as `ended.quit`, applies to facts of another slot.
+pub(crate) fn ends_slot(ending: &str, value: &str, slot: &str) -> bool {
+    let slots = ending.split_once('.').and_then(|(_, kind)| DATA.ends.get(kind));
+    slots.is_some_and(|slots| slots.contains(family(slot))) && !DATA.vague_ends.contains(value)
 }
 
 /// Returns the id of the rule for denied statements, and of that for subjects that are taken back.

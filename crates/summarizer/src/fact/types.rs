@@ -3,7 +3,7 @@
 use memory_engine_core::{Error, Record, RecordId, RuleId, Timestamp, enum_names};
 use serde::{Deserialize, Serialize};
 
-use crate::fact::value_key::value_key;
+use crate::fact::{slot::family, value_key::value_key};
 
 /// A statement about a person: the `value` of a `slot` of a `subject`.
 ///
@@ -54,6 +54,9 @@ impl ExtractedFact {
     pub const ANY: &'static str = "*";
     /// The slot of a fact that takes back what was said about its value, in any slot.
     pub const WITHDRAWN: &'static str = "withdrawn";
+    /// The family of slots of facts that end others by the name of their value. The part after the dot is the kind of
+    /// end, which says in which slots: `ended.quit`.
+    pub const ENDED: &'static str = "ended";
     /// The slot of a lasting request to the assistant, in the words of the person. A negative fact ends the wishes that
     /// are about its value.
     pub const WISH: &'static str = "wish";
@@ -94,6 +97,11 @@ impl ExtractedFact {
             && self.slot == other.slot
             && self.polarity == other.polarity
             && (self.value_key().contains(&other.value_key()) || (other.value == Self::ANY && !self.is_single()))
+    }
+
+    /// Returns true if it says that something is over, in the slots of its kind of end.
+    pub(crate) fn is_end(&self) -> bool {
+        family(&self.slot) == Self::ENDED
     }
 
     /// Returns true if both have the same subject, slot, polarity and value, even with other evidence.

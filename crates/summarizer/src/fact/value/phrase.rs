@@ -95,7 +95,8 @@ pub(super) fn statement(text: &str) -> Option<String> {
 
 /// Returns true if a Chinese text contains a pronoun, a demonstrative or a question word.
 pub(super) fn is_deictic(text: &str) -> bool {
-    DATA.zh_deictic.any_in(text)
+    // "吉他" (guitar) is no pronoun.
+    DATA.zh_deictic.any_in(&text.replace("吉他", ""))
 }
 
 /// Returns the items of an enumeration.
