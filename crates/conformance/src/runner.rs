@@ -1,4 +1,6 @@
 //! Runs the scenarios as `libtest-mimic` trials, for a test with `harness = false`.
+//!
+//! Reasons: `docs/design/decisions/0049-conformance-reports-ignored.md`.
 
 use std::{env, process::ExitCode};
 

@@ -1,4 +1,6 @@
 //! Writes memories as single lines that cannot imitate the block around them, and truncates after sentences.
+//!
+//! Reasons: `docs/design/decisions/0024-injected-memory-is-data.md`.
 
 use memory_engine_core::text::normalize;
 use memory_engine_text::{Sentence, SentenceRules};

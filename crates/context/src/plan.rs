@@ -1,4 +1,6 @@
 //! Builds a context from layers under one token limit.
+//!
+//! Reasons: `docs/design/decisions/0025-context-limit-counts-the-whole.md`.
 
 use std::cmp::Reverse;
 

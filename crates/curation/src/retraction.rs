@@ -1,4 +1,6 @@
 //! Retracts records, so that they can be restored.
+//!
+//! Reasons: `docs/design/decisions/0023-retraction-marks-records.md`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

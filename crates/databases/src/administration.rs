@@ -14,6 +14,8 @@
 //! println!("{:?}", admin::check_health(&database).await?);
 //! # Ok::<(), memory_engine::Error>(()) }).unwrap();
 //! ```
+//!
+//! Reasons: `docs/design/decisions/0036-administration-bypasses-scopes.md`.
 
 #![cfg_attr(
     not(all(feature = "sqlite", feature = "postgres")),

@@ -1,4 +1,6 @@
 //! The bundled table of Chinese word vectors.
+//!
+//! Reasons: `docs/design/decisions/0059-chinese-word-vectors.md`.
 
 use std::sync::LazyLock;
 

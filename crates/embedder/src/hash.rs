@@ -1,4 +1,6 @@
 //! An embedder without a model: feature hashing of words and character n-grams.
+//!
+//! Reasons: `docs/design/decisions/0034-hash-embedder-breaks-ties.md`.
 
 use std::task::Poll;
 

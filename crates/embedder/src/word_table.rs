@@ -1,4 +1,6 @@
 //! The bundled table of English word vectors, and the tokenizer that it was made with.
+//!
+//! Reasons: `docs/design/decisions/0055-english-word-vectors.md`.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,6 @@
 //! Reads and reconciles the facts in a store.
+//!
+//! Reasons: `docs/design/decisions/0020-enrichment-is-idempotent.md`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,6 @@
 //! The worker: takes batches from the job queue and hands them to the handlers.
+//!
+//! Reasons: `docs/design/decisions/0014-jobs-are-rows.md`.
 
 use std::{
     collections::BTreeMap,

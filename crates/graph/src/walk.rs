@@ -1,4 +1,6 @@
 //! The graph walk that every store uses.
+//!
+//! Reasons: `docs/design/decisions/0017-graph-is-derived-from-records.md`.
 
 mod finish;
 pub(crate) mod groups;

@@ -1,4 +1,6 @@
 //! Rows of a source, and the turns that they contain.
+//!
+//! Reasons: `docs/design/decisions/0050-import-yields-rows.md`.
 
 use jiff::civil::DateTime;
 use memory_engine_intake::{IncomingWords, model_words};

@@ -3,6 +3,8 @@
 //! A record is found by its own day, month and year, and by the dates that its text names. Relative dates such as
 //! "yesterday" are resolved against the time of the record. Days of a record are in the time zone in which it was said,
 //! days of a query in the query's time zone: a day is a day of the user.
+//!
+//! Reasons: `docs/design/decisions/0009-dates-are-terms.md`.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,6 @@
 //! The stores of an engine: records, and the indexes derived from them.
+//!
+//! Reasons: `docs/design/decisions/0039-indexed-store-for-all-writes.md`.
 
 use std::{
     fmt,

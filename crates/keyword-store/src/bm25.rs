@@ -1,4 +1,7 @@
 //! BM25 ranking, shared by all backends so that they return the same scores.
+//!
+//! Reasons: `docs/design/decisions/0002-bm25-in-rust.md` and
+//! `docs/design/decisions/0007-fixed-length-pivot.md`.
 
 use memory_engine_core::Score;
 

@@ -2,6 +2,8 @@
 //!
 //! `open_segment` takes new documents, `segment` holds packed ones, `max_score` searches them, and `segment_format`
 //! writes them to index cache files.
+//!
+//! Reasons: `docs/design/decisions/0003-postings-in-memory.md`.
 
 mod accumulators;
 mod compare;

@@ -1,4 +1,6 @@
 //! The vectors of the tokens of a text, as the encoder returns them.
+//!
+//! Reasons: `docs/design/decisions/0054-token-vectors.md`.
 
 use memory_engine_core::{CodeBits, MultiVector, Result};
 use ndarray::{Array2, ArrayView2, s};

@@ -1,4 +1,6 @@
 //! Converts text to token ids.
+//!
+//! Reasons: `docs/design/decisions/0045-own-tokenizer.md`.
 
 #[cfg(feature = "hf")]
 mod bert_tables;

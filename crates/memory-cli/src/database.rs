@@ -1,4 +1,6 @@
 //! The option `--db`.
+//!
+//! Reasons: `docs/design/decisions/0037-database-url-is-not-taken.md`.
 
 use std::{convert::Infallible, path::Path, str::FromStr};
 

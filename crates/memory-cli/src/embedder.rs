@@ -1,4 +1,6 @@
 //! The option `--embedder`.
+//!
+//! Reasons: `docs/design/decisions/0032-stores-keep-their-embedder.md`.
 
 use std::{
     env,

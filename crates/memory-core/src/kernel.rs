@@ -1,4 +1,6 @@
 //! Detection of the processor's vector instructions, for the crates that have kernels for them.
+//!
+//! Reasons: `docs/design/decisions/0047-kernel-detection-in-core.md`.
 
 /// A set of vector instructions. Each includes what a crate's kernel of that name needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,4 +1,6 @@
 //! The contract of record stores, and the types of its calls.
+//!
+//! Reasons: `docs/design/decisions/0041-record-store-and-job-queue.md`.
 
 mod cursor;
 mod damaged;

@@ -1,4 +1,6 @@
 //! Assembles a server from a configuration.
+//!
+//! Reasons: `docs/design/decisions/0051-protocols-are-parts.md`.
 
 use memory_engine::{MemoryEngine, Result};
 

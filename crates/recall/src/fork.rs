@@ -1,4 +1,6 @@
 //! Branches of a conversation that share what came before the fork.
+//!
+//! Reasons: `docs/design/decisions/0015-a-branch-is-a-filter.md`.
 
 use memory_engine_core::{Error, ErrorKind, RecordId, Result, Scope, enum_names};
 use memory_engine_indexing::IndexedStore;

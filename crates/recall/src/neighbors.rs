@@ -1,4 +1,6 @@
 //! Neighbors of hits: the reply to a hit, or the question that it replies to, is often what is meant.
+//!
+//! Reasons: `docs/design/decisions/0029-neighbour-share.md`.
 
 use memory_engine_core::{Adjacent, Hit, Neighbor, RecordId, Result, Score};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -1,5 +1,7 @@
 //! Read access of a scope: the scope, and a filter for the conversation branches and the projects that are visible
 //! from it.
+//!
+//! Reasons: `docs/design/decisions/0040-read-scope-is-a-type.md`.
 
 use std::sync::Arc;
 

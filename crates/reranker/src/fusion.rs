@@ -1,4 +1,6 @@
 //! Fuses the rankings of several retrievers, whose scores are on different scales, by rank or by normalised score.
+//!
+//! Reasons: `docs/design/decisions/0031-fusion-by-scores.md`.
 
 use std::fmt;
 

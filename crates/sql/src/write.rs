@@ -1,4 +1,6 @@
 //! Decides the changes of a write or a deletion, in the same way for every backend.
+//!
+//! Reasons: `docs/design/decisions/0016-only-active-records-are-indexed.md`.
 
 use std::collections::BTreeSet;
 

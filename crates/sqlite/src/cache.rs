@@ -1,6 +1,8 @@
 //! Indexes in memory, and their cache files.
 //!
 //! `docs/design/index-cache.md` describes the file format, when a cache is valid, and the life of a cache.
+//!
+//! Reasons: `docs/design/decisions/0004-cache-files-are-caches.md`.
 
 pub(crate) mod check;
 mod file;

@@ -1,4 +1,6 @@
 //! Retrieves memories for the prompt of the next message.
+//!
+//! Reasons: `docs/design/decisions/0027-stories-query-by-sentence.md`.
 
 use futures::future::join_all;
 use memory_engine::{

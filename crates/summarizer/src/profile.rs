@@ -1,4 +1,6 @@
 //! User profiles: a summary of one user in a few lines, written by a model or by rules.
+//!
+//! Reasons: `docs/design/decisions/0021-profile-from-facts.md`.
 
 mod chat;
 mod fields;

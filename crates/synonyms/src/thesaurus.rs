@@ -1,4 +1,6 @@
 //! An index of synonym groups for expanding queries.
+//!
+//! Reasons: `docs/design/decisions/0011-synonym-group-is-one-clause.md`.
 
 use memory_engine_core::{
     phrases::{fold, stands_alone},

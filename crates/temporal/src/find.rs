@@ -1,4 +1,6 @@
 //! Finds the dates in a text.
+//!
+//! Reasons: `docs/design/decisions/0028-ambiguous-dates-are-ignored.md`.
 
 use jiff::tz::TimeZone;
 use memory_engine_core::Timestamp;

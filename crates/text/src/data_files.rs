@@ -1,4 +1,6 @@
 //! Data files of rules, compiled into the crate that uses them.
+//!
+//! Reasons: `docs/design/decisions/0043-rules-are-data.md`.
 
 use serde::de::DeserializeOwned;
 use toml::{Value, map::Map};

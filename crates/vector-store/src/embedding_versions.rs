@@ -1,4 +1,6 @@
 //! Changing the embedder while a store is in use.
+//!
+//! Reasons: `docs/design/decisions/0033-two-embedding-versions-in-two-tables.md`.
 
 use memory_engine_core::{Error, enum_names};
 use serde::Serialize;

@@ -1,4 +1,6 @@
 //! A flat index: no graph and no build step. The next search can find an added vector.
+//!
+//! Reasons: `docs/design/decisions/0005-no-vector-graph.md`.
 
 mod compare;
 mod row_table;

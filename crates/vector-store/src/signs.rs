@@ -1,6 +1,8 @@
 //! Binary quantization of vectors: the sign of each number, one bit. The weighted Hamming distance of the bits selects
 //! the candidates of a search. It estimates the angle between two vectors as SimHash does (M. Charikar, "Similarity
 //! Estimation Techniques from Rounding Algorithms", 2002), but without a random projection.
+//!
+//! Reasons: `docs/design/decisions/0053-signs-for-long-lists.md`.
 
 use memory_engine_core::Kernel;
 

@@ -1,4 +1,6 @@
 //! The ledger of a companion: its state and the log of affection.
+//!
+//! Reasons: `docs/design/decisions/0026-companion-state-is-ledger-records.md`.
 
 use memory_engine_core::retry::{WRITE_ATTEMPTS, retry_on_conflict};
 use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, Scope, Write, WriteResult};

@@ -1,4 +1,6 @@
 //! Analyzes a run of Chinese characters: characters, pairs of characters and dictionary words become terms.
+//!
+//! Reasons: `docs/design/decisions/0010-chinese-bigrams-and-dictionary.md`.
 
 #[cfg(feature = "chinese")]
 mod dictionary;

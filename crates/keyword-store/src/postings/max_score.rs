@@ -1,6 +1,8 @@
 //! Top-k retrieval over packed segments by the MaxScore algorithm.
 //!
 //! Source: H. Turtle and J. Flood, "Query evaluation: strategies and optimizations", 1995, section 4.
+//!
+//! Reasons: `docs/design/decisions/0006-segments-and-maxscore.md`.
 
 use super::{accumulators::Accumulators, posting_list::PostingList, segment::Segment, top_k::TopK};
 use crate::bm25::{Bm25, IdfTable};

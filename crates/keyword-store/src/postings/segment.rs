@@ -1,4 +1,6 @@
 //! Segments of packed postings, which change only by removals.
+//!
+//! Reasons: `docs/design/decisions/0046-one-postings-structure.md`.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,6 @@
 //! The result of a deletion.
+//!
+//! Reasons: `docs/design/decisions/0022-deletions-are-counted-in-place.md`.
 
 use std::{collections::BTreeMap, ops::AddAssign};
 

@@ -1,4 +1,6 @@
 //! The files of the page, embedded in the program.
+//!
+//! Reasons: `docs/design/decisions/0057-inspector-without-a-build-step.md`.
 
 use axum::{
     Router,

@@ -1,4 +1,6 @@
 //! Cascades deletions: removes the records that were derived from deleted ones.
+//!
+//! Reasons: `docs/design/decisions/0012-derived-records-are-deleted-with-sources.md`.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,6 @@
 //! The graph retriever.
+//!
+//! Reasons: `docs/design/decisions/0018-graph-retriever-only-adds.md`.
 
 use memory_engine_core::{Hit, RecordId, Result, Score};
 use memory_engine_graph::{GraphQuery, Subgraph};

@@ -2,6 +2,8 @@
 //!
 //! SQLite3 Multiple Ciphers encrypts and authenticates every page of the file, of its log and of its journal with
 //! ChaCha20-Poly1305. The bundled SQLite of `rusqlite` cannot; the feature `encryption` replaces it.
+//!
+//! Reasons: `docs/design/decisions/0056-encryption-by-sqlite3mc.md`.
 
 use std::{fmt, path::Path, str::FromStr};
 

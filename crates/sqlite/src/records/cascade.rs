@@ -1,4 +1,6 @@
 //! Cascade deletion: removes derived records when their sources are deleted or change.
+//!
+//! Reasons: `docs/design/decisions/0012-derived-records-are-deleted-with-sources.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,6 @@
 //! The writer thread. A store has only one, so that its writes queue here and do not contend for SQLite's lock.
+//!
+//! Reasons: `docs/design/decisions/0038-threads-for-sqlite.md`.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
