@@ -1,7 +1,7 @@
 //! Supersession: decides which facts hold, and which fact replaces which.
 //!
 //! The state of every fact is computed from all statements and their times, so that the order of arrival does not
-//! matter.
+//! matter. The exception is an end ("I quit judo"): it is stored only if it names an earlier fact that is there.
 
 mod change;
 
