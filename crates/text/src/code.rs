@@ -1,4 +1,4 @@
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 /// A block of code between two fences: lines of three or more "`" or "~".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,8 +11,8 @@ pub struct FencedBlock {
 
 /// Returns the fenced blocks of code in a text of Markdown, in order.
 ///
-/// A block ends at a fence of the same mark that is at least as long. The closing fence may stand at the end of a line
-/// of code, which people write although Markdown does not allow it.
+/// A block ends at a line that ends with a fence of the same mark that is at least as long. Markdown wants the fence on
+/// a line of its own; people also write it behind the last line of code.
 ///
 /// ```
 /// let text = "Run this:\n~~~\n```\nmake ship\n~~~\nThen wait.";
@@ -53,9 +53,7 @@ fn opening_fence(line: &str) -> Option<(char, usize)> {
 }
 
 fn closes(line: &str, mark: char, length: usize) -> bool {
-    let is_fence = |run: usize| run >= length;
-    is_fence(line.chars().take_while(|c| *c == mark).count())
-        || is_fence(line.chars().rev().take_while(|c| *c == mark).count())
+    line.chars().rev().take_while(|c| *c == mark).count() >= length
 }
 
 /// The code in a text of Markdown, whose marks mean nothing: closed blocks, and spans in backticks on one line.
@@ -86,23 +84,38 @@ impl CodeRanges {
     }
 }
 
-/// Adds the code spans of a line: from a run of backticks to the next run of the same length.
+/// Adds the code spans of a line: from a run of backticks to the next run of the same length. A run without another one
+/// of its length is text.
 fn add_spans(line: &str, line_start: usize, ranges: &mut Vec<Range<usize>>) {
-    let mut open: Option<(usize, usize)> = None;
-    let mut position = 0;
-    while let Some(offset) = line[position..].find('`') {
-        let start = position + offset;
-        let length = line[start..].bytes().take_while(|byte| *byte == b'`').count();
-        position = start + length;
-        match open {
-            None => open = Some((start, length)),
-            Some((from, wanted)) if wanted == length => {
-                ranges.push(line_start + from..line_start + position);
-                open = None;
-            }
-            Some(_) => {}
+    let runs = runs_of_backticks(line);
+    // The runs of each length, the last one first.
+    let mut later: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, run) in runs.iter().enumerate().rev() {
+        later.entry(run.len()).or_default().push(index);
+    }
+    let mut next = 0;
+    while let Some(run) = runs.get(next) {
+        let same = later.entry(run.len()).or_default();
+        while same.last().is_some_and(|index| *index <= next) {
+            same.pop();
+        }
+        let partner = same.last().copied();
+        if let Some(partner) = partner {
+            ranges.push(line_start + run.start..line_start + runs[partner].end);
+        }
+        next = partner.unwrap_or(next) + 1;
+    }
+}
+
+fn runs_of_backticks(line: &str) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (at, _) in line.match_indices('`') {
+        match runs.last_mut() {
+            Some(run) if run.end == at => run.end += 1,
+            _ => runs.push(at..at + 1),
         }
     }
+    runs
 }
 
 #[cfg(test)]
@@ -111,11 +124,11 @@ mod tests {
 
     #[test]
     fn marks_in_code_are_found() {
-        let text = "a `b` c\n```\nd\n```\ne ``f ` g`` h `i\n```\nj";
+        let text = "a `b` c\n```\nd\n```\ne ``f ` g`` h `i\nx `` y `b` z\n```\nj";
         let code = CodeRanges::of(text);
         let in_code: String =
             text.char_indices().filter(|(at, c)| c.is_alphabetic() && code.contain(*at)).map(|(_, c)| c).collect();
-        assert_eq!(in_code, "bdfg");
+        assert_eq!(in_code, "bdfgb");
     }
 
     #[test]
@@ -124,6 +137,7 @@ mod tests {
             ("a\n```rust\nb\n~~~\nc\n```\nd", vec!["```rust\nb\n~~~\nc\n```\n"]),
             ("````\n```\na\n```\n````\nb", vec!["````\n```\na\n```\n````\n"]),
             ("```\nmake ship```\na\n  ~~~\nb", vec!["```\nmake ship```\n", "  ~~~\nb"]),
+            ("```\na\n```rust\nb\n```\nc", vec!["```\na\n```rust\nb\n```\n"]),
             ("```ls``` lists\na", vec![]),
         ] {
             let found = fenced_blocks(text).into_iter().map(|block| &text[block.range]);
