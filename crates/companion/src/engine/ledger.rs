@@ -45,13 +45,14 @@ impl Companion {
 
     /// Returns the state and its record, which is created if there is none.
     pub(super) async fn open_state(&self, scope: &Scope) -> Result<(Record, CompanionState)> {
-        if scope.user_name().is_none() {
-            return Err(Error::invalid("companion", "the scope has no user; a companion needs one"));
-        }
         retry_on_conflict(WRITE_ATTEMPTS, || self.try_open_state(scope)).await
     }
 
-    async fn try_open_state(&self, scope: &Scope) -> Result<(Record, CompanionState)> {
+    /// As [`open_state`](Self::open_state), for callers that retry by themselves.
+    pub(super) async fn try_open_state(&self, scope: &Scope) -> Result<(Record, CompanionState)> {
+        if scope.user_name().is_none() {
+            return Err(Error::invalid("companion", "the scope has no user; a companion needs one"));
+        }
         if let Some(found) = self.read_state(scope).await? {
             return Ok(found);
         }

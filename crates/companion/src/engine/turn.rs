@@ -77,8 +77,8 @@ impl Companion {
     /// for related history or of the profile are listed in [`TurnReply::degraded`].
     ///
     /// # Cancel safety
-    /// If the future is dropped, the message is stored and unanswered, or the whole turn is stored. A step is never
-    /// stored in part.
+    /// If the future is dropped, nothing is stored, or the message without an answer, or the whole turn. A step is
+    /// never stored in part.
     pub async fn turn(&self, scope: &Scope, message: impl Into<UserMessage>) -> Result<TurnReply> {
         let started = self.start(scope, message.into()).await?;
         if started.answered.is_some() {
@@ -97,9 +97,10 @@ impl Companion {
         retry_on_conflict(WRITE_ATTEMPTS, || self.try_start(scope, &user_message, id)).await?
     }
 
-    /// The inner result is that of the turn: the refusal of a message is a conflict, too, which no retry resolves.
+    /// Makes one attempt to store and count the message. The inner result is that of the turn: the refusal of a message
+    /// is a conflict, too, which no retry resolves.
     async fn try_start(&self, scope: &Scope, user_message: &UserMessage, id: RecordId) -> Result<Result<StartedTurn>> {
-        let (state_record, mut state) = self.open_state(scope).await?;
+        let (state_record, mut state) = self.try_open_state(scope).await?;
         if user_message.message_id.is_some() {
             let mut found = self.engine.get_all(scope, &[id, reply_id(scope, id)]).await?;
             let answered = found.pop().flatten();
@@ -199,7 +200,7 @@ impl Companion {
     ) -> Result<TurnReply> {
         let scope = &started.scope;
         let id = reply_id(scope, started.message.id);
-        let (state_record, mut state) = self.open_state(scope).await?;
+        let (state_record, mut state) = self.try_open_state(scope).await?;
         let mut found = self.engine.get_all(scope, &[started.message.id, id]).await?;
         let answered = found.pop().flatten();
         let message = found.pop().flatten();
