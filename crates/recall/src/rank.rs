@@ -163,7 +163,6 @@ impl RecallRun<'_> {
             token_similarities: &token_similarities,
             query_terms: &query_terms,
         });
-        // Scores are compared within the query, so all candidates use one model.
         let model_at = |(at, (candidate, _)): (usize, &(Candidate, Record))| {
             if token_similarities.is_comparable(at) {
                 self.model_for(candidate, &token_similarities)
@@ -171,6 +170,7 @@ impl RecallRun<'_> {
                 RankingModel::Words
             }
         };
+        // Scores are compared within the query, so all candidates use the weights of one model.
         let models: Vec<RankingModel> = candidates.iter().enumerate().map(model_at).collect();
         let model = models.iter().copied().max().unwrap_or(RankingModel::Words);
         let weights = FeatureWeights::built_in(model, shape);

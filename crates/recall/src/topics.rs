@@ -32,6 +32,9 @@ const FRAGMENT_MIN_HAN: usize = 5;
 const MESSAGE_MAX_BYTES: usize = 2000;
 /// Minimum length of a quotation that is not the speaker's own statement, in characters.
 const QUOTE_MIN_CHARS: usize = 12;
+/// Number of the first hits that stay before the statements, whatever their relevance: a topic can be raised by words
+/// that matter less than the question.
+const MIN_HITS_BEFORE_STATEMENTS: usize = 2;
 /// Number of the user's latest turns and facts among which statements are sought without a search.
 const LATEST_STATEMENTS: usize = 100;
 /// Number of records that are found by the words of the topics.
@@ -346,7 +349,9 @@ impl RecallRun<'_> {
         // A hit with half of the minimum relevance is a possible answer.
         let min_relevance = self.plan.options.min_relevance / 2.0;
         let is_possible = |hit: &RecallHit| hit.relevant || hit.relevance >= min_relevance;
-        let (mut placed, mut others): (Vec<RecallHit>, Vec<RecallHit>) = hits.into_iter().partition(is_possible);
+        let mut placed: Vec<RecallHit> = hits;
+        let mut others = placed.split_off(placed.len().min(MIN_HITS_BEFORE_STATEMENTS));
+        placed.extend(others.extract_if(.., |hit| is_possible(hit)));
         let known: FxHashSet<RecordId> = placed.iter().filter(|hit| hit.relevant).map(|hit| hit.record.id).collect();
         let unknown = statements.into_iter().filter(|(_, record)| !known.contains(&record.id));
         let added: Vec<(Weight, Record)> = unknown.take(limit).collect();

@@ -53,31 +53,39 @@ impl RecallRun<'_> {
         sentences: &[String],
     ) -> TokenSimilarities {
         let started = Instant::now();
+        // The table needs no run of a model, so that it still counts when the model fails.
+        let words = self.compare_words(candidates, sentences);
         let outcome = self.trace.limit(Stage::Tokens, self.compare_tokens(candidates, sentences)).await;
-        self.trace.finish(Stage::Tokens, started, outcome)
+        let found: TokenSimilarities = self.trace.finish(Stage::Tokens, started, outcome);
+        if found.are_static {
+            TokenSimilarities { tokens: words, ..found }
+        } else {
+            TokenSimilarities { words, ..found }
+        }
     }
+
+    /// Compares by the token vectors of the model. Only `are_static` is set if the embedder is a table.
 
     async fn compare_tokens(
         &self,
         candidates: &[(Candidate, Record)],
         sentences: &[String],
     ) -> Result<TokenSimilarities> {
-        let words = self.compare_words(candidates, sentences);
         if !self.plan.has_semantics() {
-            return Ok(TokenSimilarities { words, ..TokenSimilarities::default() });
+            return Ok(TokenSimilarities::default());
         }
         let backend = &self.plan.backend;
         let texts = std::iter::once(&self.plan.query.text).chain(sentences).cloned().collect();
         let encodings = backend.embed_with_tokens(texts, Purpose::Query).await?;
         let mut queries = encodings.into_iter().map(|encoding| encoding.tokens);
         let Some(query) = queries.next().flatten() else {
-            return Ok(TokenSimilarities { tokens: words, are_static: true, ..TokenSimilarities::default() });
+            return Ok(TokenSimilarities { are_static: true, ..TokenSimilarities::default() });
         };
         let ids: Vec<_> = candidates.iter().map(|(candidate, _)| candidate.id).collect();
         let texts = self.token_vectors(&ids).await?;
         let means = texts.iter().map(|text| text.as_ref().map(MultiVector::weighted_mean)).collect();
         let tokens = compare(&query, queries.flatten(), &texts);
-        Ok(TokenSimilarities { tokens, words, means, are_static: false })
+        Ok(TokenSimilarities { tokens, means, ..TokenSimilarities::default() })
     }
 
     /// Compares by the vectors of the embedder's table.
