@@ -27,7 +27,7 @@ impl StatsCommand {
         let mut report = serde_json::to_value(&stats)?;
         report["latest_fact"] = serde_json::to_value(&latest_fact)?;
         report["embedding_versions"] = serde_json::to_value(&versions)?;
-        report["given_up_because"] = serde_json::to_value(&reasons)?;
+        report["dead_letter_reasons"] = serde_json::to_value(&reasons)?;
         let waited = stats.waiting_since.iter().map(|(job, since)| (job, now.since(*since).as_secs_f64()));
         report["waited_seconds"] = serde_json::to_value(waited.collect::<BTreeMap<_, _>>())?;
         self.target.report.print(&report, || {

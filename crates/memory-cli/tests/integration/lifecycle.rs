@@ -233,7 +233,7 @@ async fn dead_letters_are_shown_with_reason_and_remedy() {
     }
     let report = cli.run(&["stats", "--json"]).json();
     assert_eq!((&report["dead_letters"]["facts"], &report["queued"]), (&serde_json::json!(1), &serde_json::json!({})));
-    assert!(report["given_up_because"]["facts"].as_str().unwrap().contains("cannot be read"));
+    assert!(report["dead_letter_reasons"]["facts"].as_str().unwrap().contains("cannot be read"));
     let check_health: Value = serde_json::from_str(&cli.run(&["doctor", "--json"]).stdout).unwrap();
     let facts = &check_health["waiting"]["facts"];
     assert_eq!((facts["records"].as_u64(), facts["dead_letters"].as_u64()), (Some(0), Some(1)), "{check_health}");

@@ -39,7 +39,8 @@ pub(super) struct TimelineParams {
     /// The timeline as it was at this time: RFC 3339, or a date, which is 00:00 in the engine's time zone. Default: as
     /// it is.
     as_of: String,
-    /// Only records of this kind, such as `turn`. Default: all that were not derived from others.
+    /// Only records of this kind, such as `turn` or `fact`. Default: all that were not derived from others, without the
+    /// records that an application keeps for itself.
     kind: String,
     /// Only records in this scene.
     scene: String,
@@ -70,7 +71,7 @@ enum TimelineOrder {
 /// A page of the timeline.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct TimelinePage {
-    /// The records that were not derived from others, such as turns and notes, in the requested order.
+    /// The records in the requested order: those of `kind`, or those that were not derived from others.
     entries: Vec<Entry>,
     /// The records that were derived from them, each once, oldest first.
     derived: Vec<RecordView>,
@@ -120,7 +121,7 @@ pub(super) async fn show_timeline(
 }
 
 /// Returns the records of a page whose text contains `text`, and the position after which others follow. No store can
-/// compare parts of a text, so that all records of the scope are read for them, as far as the page needs them.
+/// compare parts of a text, so that the records of the scope are read for them, up to a maximum for each page.
 async fn read_records(
     engine: &MemoryEngine,
     scope: &Scope,

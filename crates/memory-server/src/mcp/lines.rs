@@ -42,7 +42,7 @@ async fn read_lines(input: impl AsyncRead + Unpin, mut messages: DuplexStream, r
             refusals.send(refusal(line.as_bytes()).to_string()).await.is_ok()
         };
         if !is_open {
-            return; // The client has gone.
+            return; // Nobody reads any more.
         }
     }
 }
@@ -54,7 +54,7 @@ async fn write_lines(answers: DuplexStream, mut refused: mpsc::Receiver<String>,
         let mut line = tokio::select! {
             line = answers.next_segment() => match line {
                 Ok(Some(line)) => line,
-                Ok(None) | Err(_) => return,
+                Ok(None) | Err(_) => break,
             },
             Some(refusal) = refused.recv() => refusal.into_bytes(),
         };
@@ -63,4 +63,11 @@ async fn write_lines(answers: DuplexStream, mut refused: mpsc::Receiver<String>,
             return; // The client has gone.
         }
     }
+    // The refusals of the last lines may have come together with the end of the input.
+    while let Ok(refusal) = refused.try_recv() {
+        if output.write_all(format!("{refusal}\n").as_bytes()).await.is_err() {
+            return;
+        }
+    }
+    let _ = output.flush().await;
 }

@@ -48,7 +48,7 @@ impl ApiOperation {
         }
     }
 
-    /// Declares that the operation needs no key, so that only server errors are left.
+    /// Declares that the operation needs no key, and no errors.
     pub(crate) fn without_key(mut self) -> Self {
         self.needs_key = false;
         self.errors.1 = &[];

@@ -11,8 +11,12 @@ const OPERATORS: [&str; 6] = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"];
 /// Checks the operators of a filter, also those below its first level.
 ///
 /// # Errors
-/// `InvalidInput` for an unknown operator, and for fields next to operators.
+/// `InvalidInput` for an unknown operator, for fields next to operators, and for an operator without a field.
 pub(crate) fn check(filter: &Map<String, Value>) -> Result<()> {
+    if let Some(operator) = filter.keys().find(|name| name.starts_with('$')) {
+        let message = format!("the operator {operator:?} has no field; write {{\"FIELD\": {{{operator:?}: VALUE}}}}");
+        return Err(Error::invalid("item_store", message));
+    }
     for fields in filter.values().filter_map(Value::as_object) {
         if !has_operators(fields) {
             check(fields)?;
@@ -57,7 +61,7 @@ fn holds(found: &Value, operator: &str, other: &Value) -> bool {
     }
 }
 
-/// Compares values; 1 and 1.0 are equal.
+/// Compares values. Of single numbers, 1 and 1.0 are equal.
 fn equal(a: &Value, b: &Value) -> bool {
     a == b || compare(a, b) == Some(Ordering::Equal)
 }

@@ -24,7 +24,7 @@ pub(crate) struct FileImportReport {
     pub(crate) vectors: u64,
     /// Records that still wait for their vectors.
     pub(crate) waiting: u64,
-    /// Records within the scope that were given up for a job, such as the extraction of their entities.
+    /// Records within the scope that became dead letters of a job, such as the extraction of their entities.
     pub(crate) dead_letters: u64,
     /// Time from the write of a record to its vector, if vectors were computed.
     pub(crate) vector_lag: Option<LatencyStats>,
