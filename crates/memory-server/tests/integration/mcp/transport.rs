@@ -113,7 +113,7 @@ async fn invalid_parameters_differ_from_unknown_methods() {
         ("completion/complete", json!({}), "`ref`"),
         ("initialize", json!({}), "`protocolVersion`"),
         ("tools/list", json!({ "cursor": "MTA" }), "cursor"),
-        ("resources/list", json!({ "cursor": 5 }), "integer"),
+        ("resources/list", json!({ "cursor": "MTA" }), "cursor"),
     ] {
         let (_, answer) = send(&router, request("/mcp", &[], rpc(method, params))).await;
         assert_eq!(answer["error"]["code"], -32602, "{method}: {answer}");
