@@ -1,11 +1,13 @@
 //! Deletions, with a signed certificate if the server has a key for it.
 
 mod api;
+mod state;
 
 use std::{fs, sync::Arc};
 
 use memory_engine::{Error, ErrorKind, MemoryEngine, Result, certificate::CertificateKey};
 
+use self::state::DeletionsState;
 use crate::{
     config::{Config, Variables},
     openapi::{Routes, table},
@@ -24,13 +26,6 @@ const KEY_VARIABLE: &str = "MEMORY_CERTIFICATE_KEY";
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Deletions(DeletionsState);
-
-/// The memory, and the key that signs its certificates, if there is one.
-#[derive(Debug, Clone)]
-struct DeletionsState {
-    engine: MemoryEngine,
-    key: Option<Arc<CertificateKey>>,
-}
 
 impl Deletions {
     /// Creates the routes over a memory. The key signs the certificates.

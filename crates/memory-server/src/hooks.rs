@@ -1,6 +1,7 @@
 //! The hooks of coding agents.
 
 mod api;
+mod state;
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,6 +9,7 @@ use memory_engine::{Error, MemoryEngine, Result};
 use memory_engine_agent_hooks::AgentHooks;
 pub use memory_engine_agent_hooks::HookOptions;
 
+use self::state::HooksState;
 use crate::{
     config::{Config, HooksConfig, Variables},
     part::ServerPart,
@@ -22,13 +24,6 @@ const MIN_OPENING_TOKENS: usize = 100;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Hooks(HooksState);
-
-/// The handler of events, and the user of events that name none.
-#[derive(Debug, Clone)]
-struct HooksState {
-    handler: AgentHooks,
-    default_user: String,
-}
 
 impl Hooks {
     /// Creates the hooks over a memory.

@@ -19,6 +19,7 @@ mod owners;
 mod query;
 mod record;
 mod search;
+mod state;
 mod timeline;
 mod titles;
 mod undo;
@@ -27,7 +28,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use memory_engine::MemoryEngine;
 
-use self::overview::storage::Backend;
+use self::{overview::storage::Backend, state::InspectorState};
 use crate::{
     config::Config,
     debug::search_report::{SearchParams, SearchReport},
@@ -44,18 +45,6 @@ use crate::{
 #[must_use]
 pub struct Inspector {
     state: InspectorState,
-}
-
-/// The engine, the configuration and the metrics that the routes of the inspector read.
-#[derive(Debug, Clone)]
-struct InspectorState {
-    engine: MemoryEngine,
-    config: Arc<Config>,
-    backend: Backend,
-    /// The absolute path of a SQLite database.
-    database_file: Option<Arc<Path>>,
-    /// The metrics of the process, if they are collected.
-    metrics: Option<Metrics>,
 }
 
 impl Inspector {

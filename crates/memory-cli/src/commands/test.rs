@@ -1,5 +1,6 @@
 //! `memory test`.
 
+mod invalid_file;
 mod junit;
 mod record;
 
@@ -7,13 +8,14 @@ use std::{collections::BTreeSet, path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
+use invalid_file::invalid_file;
 use memory_engine::Scope;
 use record::RecordCommand;
 
 use crate::{
     args::{StoreArgs, ZoneArgs},
     engine_options::RecallArgs,
-    errors, output,
+    output,
     regression::{
         case::TestCase,
         case_file::{self, CaseFile},
@@ -22,9 +24,6 @@ use crate::{
     },
     report::ReportArgs,
 };
-
-/// Exit code for a file of cases that is not valid, as for wrong arguments.
-const INVALID_FILE: u8 = 2;
 
 /// Test which memories a store finds: runs the cases of a TOML file.
 ///
@@ -84,7 +83,7 @@ impl TestCommand {
         });
         let (zone, cases) = match read {
             Ok(read) => read,
-            Err(e) => return Ok(report_invalid_file(&e)),
+            Err(e) => return Ok(invalid_file(&e)),
         };
         let runner = CaseRunner::open(&self.store, &self.recall, &zone).await?;
         warn_unindexed(&runner, &cases).await?;
@@ -135,10 +134,4 @@ async fn warn_unindexed(runner: &CaseRunner, cases: &[TestCase]) -> Result<()> {
         report_line!("warning: {records} not indexed yet, so that the results may change");
     }
     Ok(())
-}
-
-/// Reports a file of cases that is not valid.
-fn report_invalid_file(error: &anyhow::Error) -> ExitCode {
-    report_line!("error: {}", errors::describe(error));
-    ExitCode::from(INVALID_FILE)
 }

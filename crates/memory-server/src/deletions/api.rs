@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::DeletionsState;
+use super::state::DeletionsState;
 use crate::{
     access::{Access, Owner},
     fault::Fault,

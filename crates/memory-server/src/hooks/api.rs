@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::HooksState;
+use super::state::HooksState;
 use crate::{
     access::Access,
     fault::Fault,

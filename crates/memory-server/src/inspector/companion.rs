@@ -11,10 +11,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    InspectorState,
     companion_view::{ChangeView, CompanionView, DayView, MomentView, StageView},
     query::Scoped,
     record::RecordView,
+    state::InspectorState,
 };
 use crate::fault::Fault;
 

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::format::{ContextPath, ContextPreview};
-use super::{InspectorState, query::Scoped};
+use super::{query::Scoped, state::InspectorState};
 use crate::{
     access::{Access, Owner},
     debug::search_report::rounded_ms,

@@ -6,7 +6,7 @@ use axum::{Json, extract::State};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{InspectorState, record::RecordView};
+use super::{record::RecordView, state::InspectorState};
 use crate::{access::Access, deletions::DeletionRequest, fault::Fault, request::Body};
 
 /// Maximum number of selected records in an answer, and of derived ones.

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::{process::ProcessFigures, samples::Samples};
-use super::{InspectorState, accessible_scopes::AccessibleScopes};
+use super::{accessible_scopes::AccessibleScopes, state::InspectorState};
 use crate::fault::Fault;
 
 /// Maximum number of degraded recalls in an answer.

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::{stats::stats_of, storage::Storage};
-use super::{InspectorState, accessible_scopes::AccessibleScopes};
+use super::{accessible_scopes::AccessibleScopes, state::InspectorState};
 use crate::{debug::reindex::indexed_records, fault::Fault};
 
 /// Maximum number of failed jobs in an answer.

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    InspectorState,
     query::Scoped,
+    state::InspectorState,
     titles::{read_titles, session_of},
 };
 use crate::{access::Access, fault::Fault};

@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 
-use super::{InspectorState, query::Scoped};
+use super::{query::Scoped, state::InspectorState};
 use crate::{
     debug::search_report::{SearchParams, SearchReport, search},
     fault::Fault,

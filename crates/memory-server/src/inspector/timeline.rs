@@ -10,7 +10,7 @@ use memory_engine::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{InspectorState, query::Scoped, record::RecordView};
+use super::{query::Scoped, record::RecordView, state::InspectorState};
 use crate::{
     fault::Fault,
     request::{check_limit, non_empty},

@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    InspectorState,
     query::Scoped,
     record::RecordView,
+    state::InspectorState,
     titles::{read_titles, session_of},
 };
 use crate::{

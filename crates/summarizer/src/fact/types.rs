@@ -3,7 +3,7 @@
 use memory_engine_core::{Error, Record, RecordId, RuleId, Timestamp, enum_names};
 use serde::{Deserialize, Serialize};
 
-use crate::fact::{slot::family, value_key::value_key};
+use crate::fact::value_key::value_key;
 
 /// A statement about a person: the `value` of a `slot` of a `subject`.
 ///
@@ -101,7 +101,7 @@ impl ExtractedFact {
 
     /// Returns true if it says that something is over, in the slots of its kind of end.
     pub(crate) fn is_end(&self) -> bool {
-        family(&self.slot) == Self::ENDED
+        self.slot.split('.').next() == Some(Self::ENDED)
     }
 
     /// Returns true if both have the same subject, slot, polarity and value, even with other evidence.

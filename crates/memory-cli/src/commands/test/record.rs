@@ -14,7 +14,7 @@ use entry::{CaseEntry, RecordEntry};
 use jiff::tz::TimeZone;
 use memory_engine::{MemoryEngine, Recall, Scope, Timestamp};
 
-use super::report_invalid_file;
+use super::invalid_file::invalid_file;
 use crate::{
     args::{ScopeArgs, StoreArgs},
     engine_options::RecallArgs,
@@ -73,12 +73,12 @@ impl RecordCommand {
         let local = self.query.timezone.zone();
         let old_text = match read_text(&self.file) {
             Ok(text) => text,
-            Err(e) => return Ok(report_invalid_file(&e)),
+            Err(e) => return Ok(invalid_file(&e)),
         };
         let described = || format!("{} is not valid, and was not changed", self.file.display());
         let file = match case_file::parse(&old_text, &local).with_context(described) {
             Ok(file) => file,
-            Err(e) => return Ok(report_invalid_file(&e)),
+            Err(e) => return Ok(invalid_file(&e)),
         };
         let zone = self.query.timezone.zone_or(&file.defaults.zone);
         let scope_args = file.defaults.scope_args(self.scope.clone());
@@ -119,7 +119,7 @@ impl RecordCommand {
         let described = || format!("{} with the new case is not valid, and was not changed", self.file.display());
         let parsed = match case_file::parse(&new_text, &local).with_context(described) {
             Ok(parsed) => parsed,
-            Err(e) => return Ok(report_invalid_file(&e)),
+            Err(e) => return Ok(invalid_file(&e)),
         };
         let case = parsed.cases.last().context("the new case cannot be read back")?;
         let outcome = runner.run(case).await?;

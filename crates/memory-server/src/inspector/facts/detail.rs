@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::row::{FactRow, merged_into};
 use crate::{
     fault::Fault,
-    inspector::{InspectorState, evidence::EvidenceRecord, query::Scoped},
+    inspector::{evidence::EvidenceRecord, query::Scoped, state::InspectorState},
 };
 
 /// Maximum number of facts of the same subject and attribute.

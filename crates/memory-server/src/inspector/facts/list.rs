@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::row::{FactRow, FactState, merged_into};
 use crate::{
     fault::Fault,
-    inspector::{InspectorState, query::Scoped},
+    inspector::{query::Scoped, state::InspectorState},
     request::{check_limit, non_empty},
 };
 

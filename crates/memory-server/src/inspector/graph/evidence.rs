@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::unexpired;
 use crate::{
     fault::Fault,
-    inspector::{InspectorState, evidence::EvidenceRecord, query::Scoped},
+    inspector::{evidence::EvidenceRecord, query::Scoped, state::InspectorState},
     request::check_limit,
 };
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::unexpired;
 use crate::{
     fault::Fault,
-    inspector::{InspectorState, query::Scoped},
+    inspector::{query::Scoped, state::InspectorState},
     request::check_limit,
 };
 

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    super::{InspectorState, accessible_scopes::AccessibleScopes},
+    super::{accessible_scopes::AccessibleScopes, state::InspectorState},
     stats::stats_of,
 };
 use crate::fault::Fault;
