@@ -195,36 +195,36 @@ pub(crate) async fn deleted_bytes_are_not_in_the_file(stores: Stores) {
 
 /// The tables of Postgres that are backed up, with their columns.
 const BACKED_UP: [(&str, &str); 15] = [
-    ("scopes", "agent, branch, documents, ns, scope, secondary_vectors, session, vectors"),
+    ("scopes", "agent, branch, documents, namespace, scope, secondary_vectors, session, vectors"),
     ("audit_chains", "hash, pruned_hash, pruned_sequence, sequence, tenant"),
     (
         "audit_log",
         "action, actor_agent, actor_key, agent, branch, error, failed_entry, hash, operation, previous_hash, \
          record_count, records, sequence, session, tenant, username, written_at",
     ),
-    ("blocked_contents", "cascade_deleted, content_hash, ns"),
+    ("blocked_contents", "cascade_deleted, content_hash, namespace"),
     // Leases and delays of retries end with a backup.
-    ("jobs", "attempts, id, job, leased_at, leased_until, ns, owner, queued_at, reason, ticket"),
-    ("graph_aliases", "alias, entity, id, name, ns, scope"),
-    ("graph_edges", "id, ns, number, relation, rule, scope, source, target, valid_from, valid_until"),
-    ("graph_entities", "entity, id, kind, name, ns, scope"),
-    ("keyword_documents", "counts, id, length, lexemes, ns, repeated_terms, scope, terms"),
-    ("namespaces", "ns, tenant, username"),
+    ("jobs", "attempts, id, job, leased_at, leased_until, namespace, owner, queued_at, reason, ticket"),
+    ("graph_aliases", "alias, entity, id, name, namespace, scope"),
+    ("graph_edges", "id, namespace, number, relation, rule, scope, source, target, valid_from, valid_until"),
+    ("graph_entities", "entity, id, kind, name, namespace, scope"),
+    ("keyword_documents", "counts, id, length, lexemes, namespace, repeated_terms, scope, terms"),
+    ("namespaces", "namespace, tenant, username"),
     (
         "records",
-        "confidence, content_hash, derived_from, emotion, entities, expires_at, folded, id, importance, kind, message_id, \
-         metadata, ns, occurred_at, pinned, place, recorded_at, revision, role, round, scene, scope, sequence, speaker, \
-         state, tags, text, topic, trust, valid_from, valid_until",
+        "confidence, content_hash, derived_from, emotion, entities, expires_at, folded, id, importance, kind, \
+         message_id, metadata, namespace, occurred_at, pinned, place, recorded_at, revision, role, round, scene, \
+         scope, sequence, speaker, state, tags, text, topic, trust, valid_from, valid_until",
     ),
-    ("secondary_vectors", "embedding, id, ns, scope, tokens"),
-    ("synonym_verdicts", "accepted, first, ns, second"),
-    ("tombstones", "cascade_deleted, content_hash, deleted_at, id, ns, scope"),
-    ("vectors", "embedding, id, ns, scope, tokens"),
+    ("secondary_vectors", "embedding, id, namespace, scope, tokens"),
+    ("synonym_verdicts", "accepted, first, namespace, second"),
+    ("tombstones", "cascade_deleted, content_hash, deleted_at, id, namespace, scope"),
+    ("vectors", "embedding, id, namespace, scope, tokens"),
 ];
 /// Tables of which not every column is backed up: the time of a group of synonyms has no meaning, and `index_metadata`
 /// also describes indexes of this server.
 const BACKED_UP_IN_PART: [(&str, &str); 2] =
-    [("index_metadata", "made_by, part"), ("synonym_groups", "category, created_at, members, ns, term")];
+    [("index_metadata", "made_by, part"), ("synonym_groups", "category, created_at, members, namespace, term")];
 /// Tables without content of their own.
 const DERIVED: [&str; 3] = ["lease_owners", "memory_schema", "record_groups"];
 

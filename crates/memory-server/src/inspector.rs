@@ -24,7 +24,7 @@ mod timeline;
 mod titles;
 mod undo;
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, sync::Arc};
 
 use memory_engine::MemoryEngine;
 

@@ -10,7 +10,7 @@ mod schema_objects;
 use memory_engine_core::{HealthReport, Job, Kind, QueueHealth, Result, Scope, Timestamp};
 use memory_engine_sql::{
     checks::Placeholders,
-    embedding_versions::EmbeddingVersions,
+    embedding_versions::StoredEmbeddingVersions,
     health,
     rows::{self, LEASE_DEAD},
 };
@@ -131,7 +131,7 @@ async fn examine(connection: &mut PgConnection, on_progress: OnProgress<'_>) -> 
 /// Counts the contents and the queues.
 async fn count_contents(
     connection: &mut PgConnection,
-    versions: &EmbeddingVersions,
+    versions: &StoredEmbeddingVersions,
     report: &mut HealthReport,
 ) -> Result<(), PostgresError> {
     let table = versions.table;

@@ -9,7 +9,7 @@ use memory_engine_core::{
 };
 
 use crate::{
-    embedding_versions::EmbeddingVersions,
+    embedding_versions::StoredEmbeddingVersions,
     indexed,
     rows::{LEASE_DEAD, LEASE_FREE},
 };
@@ -80,7 +80,7 @@ pub struct Placeholders(Vec<(&'static str, String)>);
 
 impl Placeholders {
     /// Returns the values for a database with these embedding versions. Jobs are queued at `now`.
-    pub fn new(versions: &EmbeddingVersions, now: Timestamp) -> Self {
+    pub fn new(versions: &StoredEmbeddingVersions, now: Timestamp) -> Self {
         let dimensions = |space: &Option<String>| {
             let space = space.as_deref().and_then(EmbeddingSpace::parse);
             space.map_or_else(|| "NULL".to_owned(), |space| space.dimensions.to_string())
@@ -126,7 +126,7 @@ mod tests {
         let checks = checks.unwrap();
         assert_eq!((checks[0].kind, checks[0].repair), (ProblemKind::VectorOrphan, Some("DELETE;")));
         assert_eq!((checks[1].find, checks[1].repair), ("SELECT 2", None));
-        let placeholders = Placeholders::new(&EmbeddingVersions::default(), Timestamp::from_micros(5));
+        let placeholders = Placeholders::new(&StoredEmbeddingVersions::default(), Timestamp::from_micros(5));
         assert!(checks[0].summary(&placeholders).contains("FROM (SELECT vectors) x"));
         assert_eq!(placeholders.fill("{now} {serving_dimensions}"), "(5) NULL");
     }

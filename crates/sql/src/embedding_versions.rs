@@ -77,7 +77,7 @@ pub enum Begin {
 
 /// The versions of the vectors in a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EmbeddingVersions {
+pub struct StoredEmbeddingVersions {
     /// The space of the serving version; `None` before the store was first opened.
     pub serving: Option<String>,
     /// The space of the second version, if there is one.
@@ -86,7 +86,7 @@ pub struct EmbeddingVersions {
     pub table: VectorTable,
 }
 
-impl EmbeddingVersions {
+impl StoredEmbeddingVersions {
     /// Reads one row of `index_metadata`. Rows that do not describe vectors are ignored.
     pub fn read_part(&mut self, part: &str, made_by: String) {
         match part {

@@ -2,7 +2,7 @@
 
 use memory_engine_core::{EmbeddingSpace, Finding, HealthReport, ProblemKind, Scope};
 
-use crate::embedding_versions::{EmbeddingVersions, SECOND_PART, SERVING_PART, VectorTable};
+use crate::embedding_versions::{SECOND_PART, SERVING_PART, StoredEmbeddingVersions, VectorTable};
 
 /// The counts of the health report: name and statement. The statements read the first vector table;
 /// [`on_serving_table`] replaces it by the serving one.
@@ -27,7 +27,7 @@ pub fn unfinished_deletions(namespaces: &[Scope]) -> Option<Finding> {
 }
 
 /// Returns the findings about the rows of `index_metadata` that describe the embedding versions.
-pub fn check_spaces(versions: &EmbeddingVersions) -> Option<Finding> {
+pub fn check_spaces(versions: &StoredEmbeddingVersions) -> Option<Finding> {
     let named = [(SERVING_PART, &versions.serving), (SECOND_PART, &versions.second)];
     let is_unreadable = |space: &Option<String>| space.as_deref().is_some_and(|s| EmbeddingSpace::parse(s).is_none());
     let unreadable = named.into_iter().filter(|(_, space)| is_unreadable(space)).map(|(part, _)| part.to_owned());

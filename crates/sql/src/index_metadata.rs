@@ -24,8 +24,8 @@ pub enum Reconciliation {
     Record,
     /// Start a second embedding version, or continue with it.
     Refill,
-    /// Fail: with [`EmbeddingVersions::refusal`](crate::embedding_versions::EmbeddingVersions::refusal) for vectors,
-    /// with [`IndexMetadata::mismatch`] for terms.
+    /// Fail: with [`StoredEmbeddingVersions::refusal`](crate::embedding_versions::StoredEmbeddingVersions::refusal) for
+    /// vectors, with [`IndexMetadata::mismatch`] for terms.
     Refuse,
     /// Empty the index, queue every record for it and store its new maker.
     Rebuild,

@@ -13,7 +13,7 @@ use memory_engine_core::{
 };
 use memory_engine_sql::{
     checks::Placeholders,
-    embedding_versions::EmbeddingVersions,
+    embedding_versions::StoredEmbeddingVersions,
     health,
     rows::{self, LEASE_DEAD},
 };
@@ -182,7 +182,11 @@ fn report(
 }
 
 /// Counts the contents and the queues.
-fn count(connection: &Connection, versions: &EmbeddingVersions, report: &mut HealthReport) -> Result<(), SqliteError> {
+fn count(
+    connection: &Connection,
+    versions: &StoredEmbeddingVersions,
+    report: &mut HealthReport,
+) -> Result<(), SqliteError> {
     report.analyzer = index_metadata::maker(connection, Index::Keywords)?;
     report.space = index_metadata::maker(connection, Index::Embedding)?;
     // The statements name the first vector table; the one that serves may be the second.

@@ -5,7 +5,7 @@
 
 mod change;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use memory_engine_core::{
     Kind, Record, RecordId, Scope, State, Timestamp, fact_keys as keys, history::FormerState, text::normalize,

@@ -49,6 +49,6 @@ struct JsonRpcMessage {
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum McpError {
-    Protocol(JsonRpcMessage),
+    Protocol(Box<JsonRpcMessage>),
     Server(ErrorBody),
 }

@@ -2,7 +2,7 @@
 
 use memory_engine_core::Index;
 use memory_engine_sql::{
-    embedding_versions::{EmbeddingVersions, PARTS},
+    embedding_versions::{PARTS, StoredEmbeddingVersions},
     index_metadata::IndexMetadata,
 };
 use sqlx::{PgConnection, Row};
@@ -24,12 +24,12 @@ pub(crate) async fn write(connection: &mut PgConnection, part: &str, made_by: &s
 }
 
 /// Reads the embedding versions of the database.
-pub(crate) async fn read_versions(connection: &mut PgConnection) -> Result<EmbeddingVersions, PostgresError> {
+pub(crate) async fn read_versions(connection: &mut PgConnection) -> Result<StoredEmbeddingVersions, PostgresError> {
     let rows = sqlx::query("SELECT part, made_by FROM index_metadata WHERE part = ANY ($1)")
         .bind(PARTS.to_vec())
         .fetch_all(connection)
         .await?;
-    let mut versions = EmbeddingVersions::default();
+    let mut versions = StoredEmbeddingVersions::default();
     for row in rows {
         versions.read_part(row.try_get("part")?, row.try_get("made_by")?);
     }

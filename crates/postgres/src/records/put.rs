@@ -6,7 +6,7 @@ use memory_engine_core::{
     ContentHash, Index, Job, PutMode, Record, RecordId, Timestamp, Tombstone, Write, WriteResult,
 };
 use memory_engine_sql::{
-    embedding_versions::{EmbeddingVersions, PARTS, VectorTable},
+    embedding_versions::{PARTS, StoredEmbeddingVersions, VectorTable},
     index_metadata::IndexMetadata,
     write::{NamespaceState, RecordWrite, decide},
 };
@@ -30,7 +30,7 @@ type RecordKey = (Uuid, RecordId);
 /// The stored records of a batch, with the writes decided so far.
 #[derive(Debug, Default)]
 struct BatchState {
-    versions: EmbeddingVersions,
+    versions: StoredEmbeddingVersions,
     /// The analyzer that the keyword index was made with.
     analyzer: Option<String>,
     records: FxHashMap<RecordKey, Record>,

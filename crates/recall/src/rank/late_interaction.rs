@@ -65,7 +65,6 @@ impl RecallRun<'_> {
     }
 
     /// Compares by the token vectors of the model. Only `are_static` is set if the embedder is a table.
-
     async fn compare_tokens(
         &self,
         candidates: &[(Candidate, Record)],

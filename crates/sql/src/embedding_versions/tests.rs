@@ -10,7 +10,7 @@ fn metadata(name: &str) -> IndexMetadata {
 #[test]
 fn the_rows_of_the_table_decide_the_role_of_each_space() {
     let [old, new, other] = ["old", "new", "other"].map(metadata);
-    let mut versions = EmbeddingVersions::default();
+    let mut versions = StoredEmbeddingVersions::default();
     versions.read_part(SERVING_PART, old.space().into());
     assert_eq!(versions.table_for_new_records(&old), Some(VectorTable::First));
     assert_eq!(versions.begin(&new).unwrap(), Begin::Create);

@@ -2,7 +2,7 @@
 
 use memory_engine_core::Index;
 use memory_engine_sql::{
-    embedding_versions::{EmbeddingVersions, PARTS},
+    embedding_versions::{PARTS, StoredEmbeddingVersions},
     index_metadata::IndexMetadata,
 };
 use rusqlite::{Connection, OptionalExtension};
@@ -32,8 +32,8 @@ pub(crate) fn write(connection: &Connection, part: &str, made_by: &str) -> rusql
 
 /// Returns the embedding versions. The caller has a transaction, since this runs a statement for each part: for a list
 /// of parts, SQLite would create a temporary index, and every vector search reads them.
-pub(crate) fn versions(connection: &Connection) -> Result<EmbeddingVersions, SqliteError> {
-    let mut versions = EmbeddingVersions::default();
+pub(crate) fn versions(connection: &Connection) -> Result<StoredEmbeddingVersions, SqliteError> {
+    let mut versions = StoredEmbeddingVersions::default();
     for part in PARTS {
         if let Some(made_by) = read(connection, part)? {
             versions.read_part(part, made_by);
