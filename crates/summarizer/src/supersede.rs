@@ -1,11 +1,11 @@
 //! Supersession: decides which facts hold, and which fact replaces which.
 //!
 //! The state of every fact is computed from all statements and their times, so that the order of arrival does not
-//! matter.
+//! matter. The exception is an end ("I quit judo"): it is stored only if it names an earlier fact that is there.
 
 mod change;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
     Kind, Record, RecordId, Scope, State, Timestamp, fact_keys as keys, history::FormerState, text::normalize,
@@ -40,11 +40,12 @@ use crate::{
 ///   fact is about it.
 /// - A fact that [corrects](ExtractedFact::corrects) another one supersedes it in any slot.
 ///
-/// The result depends only on the facts, not on their order of arrival. A second call with the same facts changes
-/// nothing. Facts are compared within one tenant, user, agent and branch, in any session. Records without a fact and
-/// deleted facts are ignored. A fact that held and was revoked stays revoked, and those that it ended or that repeat it
-/// do not hold again: only a later statement changes that. A caller leaves out the facts that were revoked because
-/// their evidence was. Without new facts, the call repairs the states after some of the existing facts were deleted.
+/// The result depends only on the facts, not on their order of arrival, but for the exception at the head of the
+/// module. A second call with the same facts changes nothing. Facts are compared within one tenant, user, agent and
+/// branch, in any session. Records without a fact and deleted facts are ignored. A fact that held and was revoked stays
+/// revoked, and those that it ended or that repeat it do not hold again: only a later statement changes that. A caller
+/// leaves out the facts that were revoked because their evidence was. Without new facts, the call repairs the states
+/// after some of the existing facts were deleted.
 ///
 /// Every change can be undone.
 pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
@@ -61,6 +62,7 @@ pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
     }
     let endings: Vec<FactState> = groups.values().flatten().filter(|s| s.is_ending()).cloned().collect();
     let mut changes = Vec::new();
+    let mut effective = BTreeSet::new();
     for ((person, subject, _), mut group) in groups {
         let has_endings = group.iter().any(FactState::is_ending);
         if !has_endings {
@@ -72,12 +74,14 @@ pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
             group.extend(endings.iter().filter(is_of_owner).cloned());
         }
         compute_ends(&mut group);
+        effective.extend(group.iter().filter_map(|state| state.end.map(FactEnd::cause)));
         group.retain(|state| has_endings || !state.is_ending());
         for state in group.into_iter().filter(|state| state.retired_at.is_none()) {
             let before = known.get(&(person.clone(), state.record.id)).copied();
             changes.extend(to_change(state, before));
         }
     }
+    changes.retain(|change: &Change| !is_idle_end(change, &effective));
     // New records come first, so that a superseding fact is stored before the superseded one changes.
     changes.sort_by_key(|change: &Change| (change.before.is_some(), change.after.as_ref().map(Record::position)));
     changes
@@ -345,6 +349,13 @@ fn has_han_part(value: &str, part: &str) -> bool {
 fn is_kind_of(value: &str, kind: &str) -> bool {
     let ends_with_kind = value.strip_suffix(kind).is_some_and(|rest| rest.ends_with(' ') || has_han(kind));
     (ends_with_kind && kind.chars().count() > 1) || is_of_kind(value, kind)
+}
+
+/// Returns true if a change adds the end of something that no fact is about: "I finished my coffee".
+fn is_idle_end(change: &Change, effective: &BTreeSet<RecordId>) -> bool {
+    let added = change.after.as_ref().filter(|_| change.before.is_none());
+    let ended = added.filter(|record| ExtractedFact::from_record(record).is_some_and(|fact| fact.is_end()));
+    ended.is_some_and(|record| !effective.contains(&record.id))
 }
 
 /// Returns the change that gives a record its computed state, or `None` if it has that state.
