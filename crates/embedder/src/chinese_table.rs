@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use memory_engine_core::{MultiVector, text};
 use rustc_hash::FxHashMap;
 
-use crate::token_vectors::{TokenVectors, compared_part, groups};
+use crate::token_vectors::{TokenVectors, compared_part, groups, read_header};
 
 /// Made by `scripts/build-chinese-word-vectors`, which describes the format.
 static FILE: &[u8] = include_bytes!("../data/words-zh.bin");
@@ -59,12 +59,7 @@ impl ChineseTable {
 
     /// Returns `None` if the file does not have the format.
     fn read(file: &'static [u8]) -> Option<Self> {
-        let (header, rest) = file.strip_prefix(MAGIC)?.split_at_checked(8)?;
-        let (row_count, dimensions) = header.split_at(4);
-        let row_count = u32::from_le_bytes(row_count.try_into().ok()?) as usize;
-        if u32::from_le_bytes(dimensions.try_into().ok()?) as usize != DIMENSIONS {
-            return None;
-        }
+        let (row_count, rest) = read_header(file, MAGIC, DIMENSIONS)?;
         let (weights, rest) = rest.split_at_checked(row_count)?;
         let (numbers, words) = rest.split_at_checked(DIMENSIONS * row_count)?;
         let words = std::str::from_utf8(words).ok()?.split('\n');

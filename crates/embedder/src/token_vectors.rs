@@ -68,3 +68,12 @@ pub(crate) fn groups(word: &str) -> impl Iterator<Item = &str> {
         Some(group)
     })
 }
+
+/// Reads the beginning of a table: its mark, the number of its rows, and that of its dimensions. Returns the number of
+/// rows and the rest of the file; `None` for another format.
+pub(crate) fn read_header(file: &'static [u8], magic: &[u8], dimensions: usize) -> Option<(usize, &'static [u8])> {
+    let (header, rest) = file.strip_prefix(magic)?.split_at_checked(8)?;
+    let (row_count, found) = header.split_at(4);
+    let row_count = u32::from_le_bytes(row_count.try_into().ok()?) as usize;
+    (u32::from_le_bytes(found.try_into().ok()?) as usize == dimensions).then_some((row_count, rest))
+}

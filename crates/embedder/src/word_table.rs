@@ -8,7 +8,7 @@ use memory_engine_core::{MultiVector, text::is_code};
 use rustc_hash::FxHashMap;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-use crate::token_vectors::{TokenVectors, compared_part, groups};
+use crate::token_vectors::{TokenVectors, compared_part, groups, read_header};
 
 /// Made by `scripts/build-word-vectors`, which describes the format.
 static FILE: &[u8] = include_bytes!("../data/words-en.bin");
@@ -47,12 +47,7 @@ impl WordTable {
 
     /// Returns `None` if the file does not have the format.
     fn read(file: &'static [u8]) -> Option<Self> {
-        let (header, rest) = file.strip_prefix(MAGIC)?.split_at_checked(8)?;
-        let (row_count, dimensions) = header.split_at(4);
-        let row_count = u32::from_le_bytes(row_count.try_into().ok()?) as usize;
-        if u32::from_le_bytes(dimensions.try_into().ok()?) as usize != WORD_DIMENSIONS {
-            return None;
-        }
+        let (row_count, rest) = read_header(file, MAGIC, WORD_DIMENSIONS)?;
         let (scales, rest) = rest.split_at_checked(4 * row_count)?;
         let (numbers, tokens) = rest.split_at_checked(WORD_DIMENSIONS * row_count)?;
         let (scales, []) = scales.as_chunks::<4>() else { return None };
