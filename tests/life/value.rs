@@ -12,7 +12,7 @@ use memory_engine::{
 
 use crate::fixtures::{NOON, TestDatabase, derived_record, lin, story};
 
-/// The same number, as six people write it.
+/// Six spellings of one telephone number, each in a message.
 const CALLS: [&str; 6] = [
     "Aunt Ottilie's new line is (0471) 882-3390, call after six.",
     "04718823390 is what she gave me",

@@ -21,7 +21,7 @@ use crate::{
 };
 use rows::RowSearch;
 
-/// What the search of a Postgres database does not cover.
+/// The places that the search of a Postgres database does not cover.
 const LIMITS: [&str; 3] = [
     "the write-ahead log, replicas, archives and backups: a removed row remains in the log until its segment is \
      recycled or removed",

@@ -1,4 +1,4 @@
-//! What the searches of both backends for traces of deleted records have in common.
+//! The tables in which ids of deleted records may remain, for the searches for traces in both backends.
 
 /// Returns the reason why ids of deleted records remain in a table; `None` if they must not.
 pub fn keeps_ids(table: &str) -> Option<&'static str> {

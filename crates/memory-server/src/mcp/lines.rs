@@ -42,7 +42,7 @@ async fn read_lines(input: impl AsyncRead + Unpin, mut messages: DuplexStream, r
             refusals.send(refusal(line.as_bytes()).to_string()).await.is_ok()
         };
         if !is_open {
-            return; // Nobody reads any more.
+            return; // The reader is closed.
         }
     }
 }
