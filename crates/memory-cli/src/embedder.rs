@@ -27,7 +27,7 @@ const WEIGHTS: &str = "model.safetensors";
 
 /// A hint for people without a local model.
 pub(crate) const MODEL_HINT: &str = "\
-Without a local model, English is compared by a table of words, and other languages by spelling.
+Without a local model, English and Chinese are compared by tables of words, and other languages by spelling.
 `memory models fetch` downloads a model that compares the meaning in about 100 languages.";
 
 /// The choice of the embedder.
@@ -35,10 +35,10 @@ Without a local model, English is compared by a table of words, and other langua
 pub(crate) struct EmbedderArgs {
     /// Embedder: words, local:PATH, …
     ///
-    /// auto is the local model if it is installed, otherwise words. words compares English by word vectors and other
-    /// languages by spelling, hash compares by spelling only. local:e5-small is the model of `memory models fetch`,
-    /// local:PATH another one. A service is siliconflow, openai, ollama, openrouter or vllm, optionally with :MODEL or
-    /// :MODEL@DIMENSIONS. Its key and its base URL are read from the environment or .env, for example from
+    /// auto is the local model if it is installed, otherwise words. words compares English and Chinese by word vectors
+    /// and other languages by spelling, hash compares by spelling only. local:e5-small is the model of `memory models
+    /// fetch`, local:PATH another one. A service is siliconflow, openai, ollama, openrouter or vllm, optionally with
+    /// :MODEL or :MODEL@DIMENSIONS. Its key and its base URL are read from the environment or .env, for example from
     /// OPENAI_API_KEY and OPENAI_BASE_URL.
     #[arg(long, env = "MEMORY_EMBEDDER", hide_env_values = true, default_value = "auto", value_name = "NAME")]
     pub(crate) embedder: EmbedderChoice,
@@ -61,7 +61,8 @@ pub(crate) struct ModelFolderArgs {
 pub(crate) enum EmbedderChoice {
     /// The local model if it is installed, otherwise `Words`.
     Auto,
-    /// The built-in table of English words: offline and deterministic. Other languages are compared by spelling.
+    /// The built-in tables of English and Chinese words: offline and deterministic. Other languages are compared by
+    /// spelling.
     Words,
     /// The hash embedder: offline and deterministic. It compares words and letters, not meaning.
     Hash,

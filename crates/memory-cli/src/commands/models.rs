@@ -56,7 +56,7 @@ fn list(models: &ModelFolderArgs) -> Result<()> {
         None => format!("not in {}", models.folder_names()),
     };
     table.add_row(["local:e5-small", "384", "about 100", &location]);
-    table.add_row(["words", "384", "English; others by spelling", "built in"]);
+    table.add_row(["words", "384", "English, Chinese; others by spelling", "built in"]);
     table.add_row(["hash", "384", "any, by spelling only", "built in"]);
     print_line!("{table}");
     if found.is_none() {
